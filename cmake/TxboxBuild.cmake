@@ -1,0 +1,65 @@
+# How txbox's own targets are compiled, and one call that declares a library with its headers.
+
+if(PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+  endif()
+  if(NOT CMAKE_RUNTIME_OUTPUT_DIRECTORY)
+    set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+  endif()
+  # A compiler cache changes no result, so it is used where it is installed.
+  find_program(TXBOX_CCACHE ccache)
+  if(TXBOX_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${TXBOX_CCACHE}")
+  endif()
+endif()
+
+# Not exported: warnings are a matter of this build, never of a project that embeds a library.
+add_library(txbox_build_flags INTERFACE)
+target_compile_options(txbox_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+if(TXBOX_WARNINGS_AS_ERRORS)
+  target_compile_options(txbox_build_flags INTERFACE -Werror)
+endif()
+if(TXBOX_SANITIZE)
+  target_compile_options(txbox_build_flags INTERFACE -fsanitize=${TXBOX_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(txbox_build_flags INTERFACE -fsanitize=${TXBOX_SANITIZE})
+endif()
+
+if(TXBOX_FAILPOINTS)
+  target_compile_definitions(txbox_build_flags INTERFACE TXBOX_FAILPOINTS)
+endif()
+
+function(txbox_compile_settings target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
+                        VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:txbox_build_flags>)
+endfunction()
+
+# txbox_library(base FOLDER libbase HEADERS a.hpp SOURCES a.cpp DEPENDS txbox::x PRIVATE_DEPENDS y [INSTALL_HEADERS])
+# declares txbox_base with the alias txbox::base. Headers lie in include/, and each must compile alone.
+function(txbox_library name)
+  cmake_parse_arguments(arg "INSTALL_HEADERS" "" "HEADERS;SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  set(target txbox_${name})
+  add_library(${target})
+  add_library(txbox::${name} ALIAS ${target})
+  txbox_compile_settings(${target})
+  target_sources(${target} PRIVATE ${arg_SOURCES}
+                 PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
+  target_link_libraries(${target} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE_DEPENDS})
+  if(TXBOX_INSTALL)
+    if(arg_INSTALL_HEADERS)
+      install(TARGETS ${target} EXPORT txbox_${name} FILE_SET HEADERS ARCHIVE LIBRARY)
+    else()
+      install(TARGETS ${target} EXPORT txbox_${name} ARCHIVE LIBRARY)
+    endif()
+  endif()
+endfunction()
+
+function(txbox_executable name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  txbox_compile_settings(${name})
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS})
+endfunction()

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <txbox/base/bytes.hpp>
+
+namespace txbox {
+
+struct Header {
+  std::string name;
+  Bytes value;
+  friend bool operator==(const Header&, const Header&) = default;
+};
+
+/// Kafka's record headers (KIP-82): an ordered list, names may repeat and may be empty, a value may be
+/// null. Not synchronised.
+class Headers {
+ public:
+  using const_iterator = std::vector<Header>::const_iterator;
+
+  Headers() = default;
+  Headers(std::initializer_list<Header> headers) : headers_(headers) {}
+
+  void add(std::string name, Bytes value) { headers_.push_back({std::move(name), std::move(value)}); }
+  [[nodiscard]] bool empty() const noexcept { return headers_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return headers_.size(); }
+  [[nodiscard]] const_iterator begin() const noexcept { return headers_.begin(); }
+  [[nodiscard]] const_iterator end() const noexcept { return headers_.end(); }
+  /// The last header of that name, as Kafka's own lastHeader(), or null.
+  [[nodiscard]] const Header* last(std::string_view name) const noexcept;
+  friend bool operator==(const Headers&, const Headers&) = default;
+
+ private:
+  std::vector<Header> headers_;
+};
+
+}  // namespace txbox

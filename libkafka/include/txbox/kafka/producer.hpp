@@ -1,0 +1,102 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <txbox/base/bytes.hpp>
+#include <txbox/base/headers.hpp>
+#include <txbox/base/log.hpp>
+#include <txbox/kafka/settings.hpp>
+
+namespace txbox::kafka {
+
+/// The number of the partition that Java's client chooses for a key (murmur2, KIP-480's keyed case), by
+/// librdkafka's own function. REQUIRES: partition_count > 0.
+[[nodiscard]] std::int32_t partition_for_key(std::string_view key, std::int32_t partition_count) noexcept;
+
+struct HeaderView {
+  std::string_view name;
+  BytesView value;
+};
+
+enum class Persistence { not_persisted, possibly_persisted, persisted };
+
+struct DeliveryReport {
+  std::uint64_t tag = 0;        ///< As given to produce().
+  int error = 0;                ///< rd_kafka_resp_err_t.
+  Persistence persistence = Persistence::not_persisted;
+  std::int32_t partition = -1;
+  std::int64_t offset = -1;     ///< -1 when not known though persisted.
+};
+
+/// A client-level error event: a hint about why there is silence, never a verdict on a record.
+struct ClientError {
+  int error = 0;
+  std::string text;
+};
+
+struct ProducerOptions {
+  Properties properties;              ///< Passed check_producer_properties().
+  bool one_record_a_batch = false;    ///< The probation producer: batch.num.messages=1, so that a refusal names its record.
+  std::int64_t batch_bytes_max = 0;   ///< Smallest topic limit: batch.size must not exceed it; 0 leaves the default.
+  std::int64_t message_bytes_max = 0; ///< Largest topic limit: message.max.bytes; 0 leaves the default.
+  std::size_t window_records = 100'000; ///< Sizes librdkafka's queue so that the relay's own window is the bound.
+  LogSink log;
+};
+
+/// What a topic allows, from metadata and DescribeConfigs.
+struct TopicDescription {
+  std::string name;
+  int error = 0;                      ///< rd_kafka_resp_err_t: UNKNOWN_TOPIC_OR_PART, TOPIC_AUTHORIZATION_FAILED, or a transport error.
+  std::int32_t partitions = 0;
+  std::int64_t message_bytes_max = 1'048'588;  ///< max.message.bytes; the broker's default where DescribeConfigs is refused or unsupported.
+  bool compacted = false;             ///< cleanup.policy contains compact: a null key would be refused.
+  bool limits_known = false;          ///< DescribeConfigs answered.
+};
+
+/// One instance of an idempotent, gapless producer. All calls from one thread. Any error report or failed
+/// produce() means: stop producing, purge(), poll until in_queue() is 0, destroy, make a new one.
+class Producer {
+ public:
+  explicit Producer(const ProducerOptions& options);  ///< Throws configuration.
+  Producer(const Producer&) = delete;
+  Producer& operator=(const Producer&) = delete;
+  ~Producer();  ///< Purges first, so that it never waits for a broker; unserved reports are lost, so poll before.
+
+  /// Makes the topic handle now, or the first record would wait for a one-second timer (librdkafka #5032).
+  void add_topic(const std::string& topic);
+
+  /// Hands one record over (copied). Returns 0 or the rd_kafka_resp_err_t; _QUEUE_FULL: poll and try again.
+  /// `headers` are added in order. REQUIRES: add_topic(topic), partition >= 0.
+  [[nodiscard]] int produce(const std::string& topic, std::int32_t partition, BytesView key, BytesView payload,
+                            std::span<const HeaderView> headers, std::uint64_t tag);
+
+  /// Serves reports into `out` (appended) for at most `timeout`; returns at once when some are there.
+  void poll(std::chrono::milliseconds timeout, std::vector<DeliveryReport>& out);
+  /// A descriptor that becomes readable when reports may be there (rd_kafka_queue_io_event_enable), for poll(2).
+  [[nodiscard]] int report_descriptor() const noexcept;
+  void drain_report_descriptor() noexcept;
+
+  void purge();
+  [[nodiscard]] std::size_t in_queue() const noexcept;   ///< Records handed over and not yet reported.
+  [[nodiscard]] bool fatal() const noexcept;
+  /// The newest specific client error since the last call (never _ALL_BROKERS_DOWN).
+  [[nodiscard]] std::optional<ClientError> take_client_error();
+
+  /// The cluster's id; empty when not known within the timeout.
+  [[nodiscard]] std::string cluster_id(std::chrono::milliseconds timeout);
+  /// Metadata and limits of topics. Never creates a topic. A broker that cannot be reached: error of scope transport.
+  [[nodiscard]] std::vector<TopicDescription> describe_topics(const std::vector<std::string>& topics, std::chrono::milliseconds timeout);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace txbox::kafka

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace txbox::kafka {
+
+/// librdkafka properties in the order given; a later one wins. Values may be secrets: never log them.
+using Properties = std::vector<std::pair<std::string, std::string>>;
+
+/// Throws Error(configuration) with the reason when a property breaks a promise of the relay's producer
+/// (enable.idempotence=false, acks other than all, a finite message.timeout.ms, another partitioner,
+/// transactional.id, enable.gapless.guarantee=false, ...), or is unknown to the linked librdkafka (naming the nearest known one).
+void check_producer_properties(const Properties& properties);
+
+/// Properties whose value is a secret (sasl.password, ssl.key.password, ...).
+[[nodiscard]] bool is_secret(std::string_view property) noexcept;
+
+[[nodiscard]] std::string library_version();  ///< Of the librdkafka linked at run time.
+
+}  // namespace txbox::kafka

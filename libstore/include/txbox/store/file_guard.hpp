@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace txbox::store {
+
+/// Refuses what WAL or the lock cannot serve, before the file is opened: hard links, a path that is itself a mount
+/// point, network file systems (nfs, cifs/smb, fuse, 9p, virtiofs, ceph, ...), -wal or -shm not writable by this user. Errors:
+/// moved (no such file), unsupported_file, corrupt (not a database: the header is not SQLite's).
+void check_file(const std::string& path);
+
+/// The name of the file system that a path lies on, and whether WAL is refused there. Split for tests.
+struct FileSystemKind {
+  std::string name;
+  bool shared_memory_safe = true;
+};
+[[nodiscard]] FileSystemKind file_system_kind(std::int64_t statfs_type);
+
+/// One active relay per file: flock on the database's own inode, on a read-only O_CLOEXEC descriptor opened
+/// before the first sqlite3_open of that file in this process and never closed before exit (closing any
+/// descriptor of the file drops SQLite's POSIX locks, so the destructor keeps the descriptor and
+/// only unlocks). Through symlinks and second opens in one process the lock is refused all the same.
+class RelayLock {
+ public:
+  /// Waits for nothing. Throws owned, moved.
+  static RelayLock acquire(const std::string& path);
+  /// Blocks until the holder is gone or `cancel_fd` is readable; nullopt when cancelled.
+  static std::optional<RelayLock> wait(const std::string& path, int cancel_fd);
+  RelayLock(RelayLock&& other) noexcept;
+  RelayLock& operator=(RelayLock&& other) noexcept;
+  ~RelayLock();
+
+ private:
+  explicit RelayLock(int descriptor) noexcept : descriptor_(descriptor) {}
+  int descriptor_ = -1;
+};
+
+/// What the relay last read and made durable, kept outside the database so that a restored older copy is
+/// seen (exit 22). One small file in the state directory, named by the store's uuid, replaced atomically
+/// (write, fsync, rename). A missing or unreadable witness is a note, never an error.
+struct Witness {
+  std::int64_t incarnation = 1;
+  std::int64_t anchor_id = 0;
+  std::uint64_t anchor_nonce_prefix = 0;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::string machine_id;
+};
+class WitnessFile {
+ public:
+  /// The directory is made with mode 0700 where missing.
+  WitnessFile(std::string state_directory, const std::string& store_uuid);
+  [[nodiscard]] std::optional<Witness> read() const;
+  void write(const Witness& witness) const;  ///< Throws failure.
+
+ private:
+  std::string path_;
+};
+/// $STATE_DIRECTORY (systemd), else $XDG_STATE_HOME/outbox-relay, else ~/.local/state/outbox-relay.
+[[nodiscard]] std::string default_state_directory();
+
+}  // namespace txbox::store

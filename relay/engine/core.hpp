@@ -1,0 +1,182 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <txbox/base/clock.hpp>
+#include <txbox/store/outbox_marker.hpp>
+#include <txbox/store/outbox_reader.hpp>
+
+namespace txbox::relay {
+
+/// The relay's decisions, without threads, I/O or now(): `core.step(now, event, commands)`. The production loop
+/// (runner.hpp) and the simulator drive the same class. docs/architecture.md has the state machines.
+
+using DatabaseIndex = std::uint32_t;
+/// Two producers: `main` for almost everything, `probation` (one record a batch) for the lanes of suspects,
+/// so that a refusal names its row while the others flow on. A lane is in exactly one; it moves only when each
+/// of its rows has a final report.
+enum class ProducerKind : std::uint8_t { main, probation };
+enum class OnRefusal : std::uint8_t { block, skip };
+
+/// A delivery report or a failed produce(), as the runner classified it: status before code (facts, A 4).
+enum class ReportKind : std::uint8_t {
+  sent,           ///< No error, or PERSISTED.
+  record_refused, ///< A permanent code of the record or its batch, NOT persisted.
+  topic_refused,  ///< Missing topic or partition, authorization.
+  unknown,        ///< Everything else; possibly persisted; sent again; costs no attempt.
+};
+
+struct TopicFacts {
+  enum class State : std::uint8_t { usable, missing, denied, unreachable };
+  State state = State::usable;
+  std::int32_t partitions = 0;
+  std::int64_t message_bytes_max = 0;
+  bool compacted = false;
+  std::string reason;  ///< Kafka's error name and text where not usable.
+};
+
+namespace event {
+/// Comes first, and again when tools may have changed outbox_held (data_version moved while lanes are closed).
+struct DatabaseOpened {
+  DatabaseIndex database = 0;
+  store::Progress progress;
+  std::vector<store::LaneLoad> held_lanes;
+};
+/// Something may have been committed (inotify, data_version) or the floor timer passed.
+struct Woken { DatabaseIndex database = 0; bool changed_by_others = false; };
+/// Answer to command::Read. The rows are durable (barriered). Views live only during step().
+struct RowsRead {
+  DatabaseIndex database = 0;
+  std::int64_t after = 0;
+  std::span<const store::OutboxRow> rows;
+  bool exhausted = false;
+  std::int64_t newest_id = 0;
+};
+/// Answer to command::ReadReady.
+struct ReadyRead { DatabaseIndex database = 0; std::int64_t after = 0; std::span<const store::OutboxRow> rows; bool exhausted = false; };
+struct Report {
+  DatabaseIndex database = 0;
+  std::int64_t row = 0;
+  ProducerKind producer = ProducerKind::main;
+  std::uint32_t generation = 0;      ///< Of the producer that was given the row; reports of older ones count as well.
+  ReportKind kind = ReportKind::unknown;
+  int error = 0;                     ///< rd_kafka_resp_err_t, for texts only.
+  std::int32_t partition = -1;
+  std::int64_t offset = -1;
+};
+struct Reports { std::span<const Report> reports; };
+/// The producer was purged, its reports served, it was destroyed and made anew with `topics` added.
+struct ProducerReady { ProducerKind producer = ProducerKind::main; std::uint32_t generation = 0; };
+struct TopicDescribed { std::string topic; TopicFacts facts; };
+/// Answer to command::Mark, in the order of the commands. The runner repeats a marking that failed by itself.
+struct Marked { DatabaseIndex database = 0; std::uint64_t mark = 0; store::MarkResult result; };
+/// Answer to command::Release*.
+struct Released { DatabaseIndex database = 0; std::int64_t rows = 0; bool more = false; };
+struct Tick {};
+/// Stop reading; finish what is in flight, mark, then command::Stopped.
+struct StopRequested {};
+/// The grace time is over: command::Stopped follows the marks that are under way.
+struct StopDeadline {};
+}  // namespace event
+
+using Event = std::variant<event::DatabaseOpened, event::Woken, event::RowsRead, event::ReadyRead, event::Reports,
+                           event::ProducerReady, event::TopicDescribed, event::Marked, event::Released, event::Tick,
+                           event::StopRequested, event::StopDeadline>;
+
+namespace command {
+/// Read rows above `after`; at most one Read or ReadReady of a database is outstanding.
+struct Read { DatabaseIndex database = 0; std::int64_t after = 0; store::ReadLimits limits; };
+struct ReadReady { DatabaseIndex database = 0; std::int64_t after = 0; std::int64_t scanned_through = 0; store::ReadLimits limits; };
+/// Reload event::DatabaseOpened (progress and held lanes) from SQL.
+struct Reload { DatabaseIndex database = 0; };
+/// Hand rows.at(row_index) of the batch in this step's event to a producer. Comes in the order to be kept.
+struct Produce {
+  DatabaseIndex database = 0;
+  std::uint32_t row_index = 0;
+  ProducerKind producer = ProducerKind::main;
+  std::uint32_t generation = 0;
+  std::int32_t partition = 0;
+};
+struct Rebuild { ProducerKind producer = ProducerKind::main; std::uint32_t next_generation = 0; std::chrono::milliseconds wait{0}; };
+struct Describe { std::vector<std::string> topics; };
+struct Mark {
+  DatabaseIndex database = 0;
+  std::uint64_t mark = 0;
+  std::vector<store::Receipt> receipts;  ///< sent_at_ms is filled from `now` of the step that saw the report.
+  std::vector<store::Hold> holds;
+  std::int64_t settled_through = 0;
+  std::vector<store::Lane> lanes;
+};
+struct ReleaseDue { DatabaseIndex database = 0; };
+struct ReleaseTopic { DatabaseIndex database = 0; std::string topic; };
+struct ReleaseLane { DatabaseIndex database = 0; store::Lane lane = 0; };
+/// Words for a person: level, and a text without key or payload.
+struct Say { int level = 1; std::string text; };
+struct Stopped {};
+}  // namespace command
+
+using Command = std::variant<command::Read, command::ReadReady, command::Reload, command::Rebuild, command::Describe, command::Mark,
+                             command::ReleaseDue, command::ReleaseTopic, command::ReleaseLane, command::Say, command::Stopped>;
+
+/// What one step asks for. Produces are kept apart (there are many) and are carried out first, in order.
+struct Commands {
+  std::vector<command::Produce> produce;
+  std::vector<Command> other;
+  void clear() { produce.clear(); other.clear(); }
+};
+
+struct CoreOptions {
+  std::int64_t window_rows = 20'000;        ///< Rows read and not yet marked, per process.
+  std::int64_t window_bytes = 16 << 20;     ///< Bytes handed to producers and not yet reported.
+  store::ReadLimits read;
+  std::int64_t mark_rows = 2'000;           ///< Mark when so many are acknowledged ...
+  std::chrono::milliseconds mark_interval{25};  ///< ... or the oldest acknowledgement is so old (store.md 5: 20-50 ms).
+  std::chrono::milliseconds floor_interval{1000}; ///< Read at least so often, whatever the wakes say.
+  std::chrono::milliseconds topic_refresh{60'000};
+  std::chrono::milliseconds outage_after{15'000};  ///< No acknowledgement for so long while rows are in flight: an outage; reading pauses.
+  OnRefusal on_refusal = OnRefusal::block;
+  std::uint64_t seed = 0;                   ///< Spreads rows without a key over partitions.
+};
+
+/// partition_for_key of libkafka: given, so that the core needs no librdkafka.
+using Partitioner = std::int32_t (*)(std::string_view key, std::int32_t partition_count);
+
+struct CoreStatus {
+  std::int64_t in_flight_rows = 0;
+  std::int64_t in_flight_bytes = 0;
+  std::int64_t acknowledged_unmarked = 0;
+  std::int64_t sent = 0;                    ///< Since start.
+  std::int64_t possible_duplicates = 0;     ///< Rows sent again after an unknown outcome.
+  std::int64_t producer_rebuilds = 0;
+  bool outage = false;
+  /// True when every row up to `id` of the database is sent (and marked), held or not yet due: what --drain waits for.
+  std::vector<std::int64_t> settled_through;  ///< By database.
+};
+
+class Core {
+ public:
+  Core(const CoreOptions& options, Partitioner partitioner);
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+  ~Core();
+
+  /// One event in, commands out (appended). `steady` drives waits, `wall` is for due times and receipts.
+  void step(SteadyTime steady, WallTime wall, const Event& event, Commands& out);
+
+  /// When the next event::Tick is wanted at the latest.
+  [[nodiscard]] SteadyTime next_tick() const;
+  [[nodiscard]] CoreStatus status() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace txbox::relay
