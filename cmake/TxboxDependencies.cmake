@@ -16,4 +16,7 @@ endif()
 if(TXBOX_BUILD_TESTS)
   find_package(doctest REQUIRED)
   include(doctest)
+  # The system's interpreter: the distribution's Python modules are there, whatever else is on the path.
+  find_program(TXBOX_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+  find_program(TXBOX_PYTHON python3 REQUIRED)
 endif()
