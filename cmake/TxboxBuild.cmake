@@ -36,24 +36,43 @@ function(txbox_compile_settings target)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:txbox_build_flags>)
 endfunction()
 
-# txbox_library(base FOLDER libbase HEADERS a.hpp SOURCES a.cpp DEPENDS txbox::x PRIVATE_DEPENDS y [INSTALL_HEADERS])
-# declares txbox_base with the alias txbox::base. Headers lie in include/, and each must compile alone.
+# txbox_library(base HEADERS a.hpp SOURCES a.cpp DEPENDS txbox::x PRIVATE_DEPENDS y HEADER_ONLY_DEPENDS z [INSTALL_HEADERS])
+# declares txbox_base with the alias txbox::base. Headers lie in include/, and each must compile alone. Without
+# INSTALL_HEADERS the archive is installed, since others link it, but no application can include its headers.
+# HEADER_ONLY_DEPENDS are needed to compile the library and never to use it installed.
+#
+# Static on purpose: symbols are hidden, so that two libraries of an application may each embed txbox, and SQLite
+# and librdkafka come from the application's own link line.
 function(txbox_library name)
-  cmake_parse_arguments(arg "INSTALL_HEADERS" "" "HEADERS;SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "INSTALL_HEADERS" "" "HEADERS;SOURCES;DEPENDS;PRIVATE_DEPENDS;HEADER_ONLY_DEPENDS" ${ARGN})
   set(target txbox_${name})
-  add_library(${target})
+  add_library(${target} STATIC)
   add_library(txbox::${name} ALIAS ${target})
   txbox_compile_settings(${target})
-  target_sources(${target} PRIVATE ${arg_SOURCES}
-                 PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
+  target_sources(${target} PRIVATE ${arg_SOURCES})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   target_link_libraries(${target} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE_DEPENDS})
+  foreach(dependency IN LISTS arg_HEADER_ONLY_DEPENDS)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:${dependency}>)
+  endforeach()
+  if(arg_INSTALL_HEADERS)
+    set(headers_target ${target})
+    set(headers_scope PUBLIC)
+    set(installed_headers FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  else()
+    # A file set of an installed target is always exported; the headers of this one live on a target that is not.
+    set(headers_target ${target}_headers)
+    set(headers_scope INTERFACE)
+    set(installed_headers)
+    add_library(${headers_target} INTERFACE)
+    target_link_libraries(${headers_target} INTERFACE ${arg_DEPENDS})
+    target_link_libraries(${target} PUBLIC $<BUILD_INTERFACE:${headers_target}>)
+  endif()
+  target_sources(${headers_target} ${headers_scope} FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
+  set_target_properties(${headers_target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
   if(TXBOX_INSTALL)
-    if(arg_INSTALL_HEADERS)
-      install(TARGETS ${target} EXPORT txbox_${name} FILE_SET HEADERS ARCHIVE LIBRARY)
-    else()
-      install(TARGETS ${target} EXPORT txbox_${name} ARCHIVE LIBRARY)
-    endif()
+    install(TARGETS ${target} EXPORT txbox_${name} ARCHIVE ${installed_headers})
+    set_property(GLOBAL APPEND PROPERTY txbox_components ${name})
   endif()
 endfunction()
 
