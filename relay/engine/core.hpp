@@ -48,10 +48,12 @@ struct DatabaseOpened {
   DatabaseIndex database = 0;
   store::Progress progress;
   std::vector<store::LaneLoad> held_lanes;
+  std::optional<std::int64_t> next_due_ms;   ///< OutboxReader::next_due_ms().
+  std::vector<std::string> waiting_topics;   ///< OutboxReader::waiting_topics().
 };
 /// Something may have been committed (inotify, data_version) or the floor timer passed.
 struct Woken { DatabaseIndex database = 0; bool changed_by_others = false; };
-/// Answer to command::Read. The rows are durable (barriered). Views live only during step().
+/// Answer to command::Read, with the command's `after`. The rows are durable (barriered). Views live only during step().
 struct RowsRead {
   DatabaseIndex database = 0;
   std::int64_t after = 0;
@@ -71,14 +73,23 @@ struct Report {
   std::int32_t partition = -1;
   std::int64_t offset = -1;
 };
+/// Reports in the order in which the producers gave them. A failed produce() is a report too, and the caller hands
+/// nothing more to that producer: the rest of its Produce commands of this step are dropped (no report needed,
+/// ProducerReady settles them). _QUEUE_FULL is no failure: serve reports and try again.
 struct Reports { std::span<const Report> reports; };
 /// The producer was purged, its reports served, it was destroyed and made anew with `topics` added.
 struct ProducerReady { ProducerKind producer = ProducerKind::main; std::uint32_t generation = 0; };
 struct TopicDescribed { std::string topic; TopicFacts facts; };
 /// Answer to command::Mark, in the order of the commands. The runner repeats a marking that failed by itself.
 struct Marked { DatabaseIndex database = 0; std::uint64_t mark = 0; store::MarkResult result; };
-/// Answer to command::Release*.
-struct Released { DatabaseIndex database = 0; std::int64_t rows = 0; bool more = false; };
+/// Answer to command::Release*; `more`: as many rows as one transaction takes were released, others may be left.
+/// After ReleaseDue `next_due_ms` says when the next scheduled row is due.
+struct Released {
+  DatabaseIndex database = 0;
+  std::int64_t rows = 0;
+  bool more = false;
+  std::optional<std::int64_t> next_due_ms;
+};
 struct Tick {};
 /// Stop reading; finish what is in flight, mark, then command::Stopped.
 struct StopRequested {};
@@ -147,6 +158,8 @@ struct CoreOptions {
 
 /// partition_for_key of libkafka: given, so that the core needs no librdkafka.
 using Partitioner = std::int32_t (*)(std::string_view key, std::int32_t partition_count);
+/// describe() of libkafka: Kafka's name and text of an rd_kafka_resp_err_t, with which every last_error begins.
+using ErrorText = std::string (*)(int error);
 
 struct CoreStatus {
   std::int64_t in_flight_rows = 0;
@@ -156,13 +169,15 @@ struct CoreStatus {
   std::int64_t possible_duplicates = 0;     ///< Rows sent again after an unknown outcome.
   std::int64_t producer_rebuilds = 0;
   bool outage = false;
-  /// True when every row up to `id` of the database is sent (and marked), held or not yet due: what --drain waits for.
+  /// Held rows that are ready, or may become so at once, are still on their way; --drain waits for them too.
+  bool ready_pending = false;
+  /// Every row up to this id of the database is sent (and marked), held or not yet due: what --drain waits for.
   std::vector<std::int64_t> settled_through;  ///< By database.
 };
 
 class Core {
  public:
-  Core(const CoreOptions& options, Partitioner partitioner);
+  Core(const CoreOptions& options, Partitioner partitioner, ErrorText error_text);
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
   ~Core();
