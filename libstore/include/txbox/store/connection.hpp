@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 
 struct sqlite3;
@@ -12,7 +13,7 @@ enum class OpenPurpose {
   relay,    ///< Reads rows and writes receipts: DEFENSIVE, no triggers, no views, TRUSTED_SCHEMA=0, mmap_size=0, wal_autocheckpoint=0.
   tool,     ///< Writes what a person asked for; views and triggers on.
   reader,   ///< Reads only (SQLITE_OPEN_READONLY is not used: a WAL reader must be able to create -shm).
-  create,   ///< As `tool`, and creates the file and sets WAL where it is new or empty.
+  create,   ///< As `tool`, and creates the file and sets WAL where another journal mode is in use.
 };
 
 struct OpenOptions {
@@ -42,7 +43,7 @@ class Connection {
   Connection(std::string path, sqlite3* db) noexcept;
   std::string path_;
   sqlite3* db_ = nullptr;
-  BusyWait* busy_wait_ = nullptr;
+  std::unique_ptr<BusyWait> busy_wait_;
 };
 
 /// Throws the Error that fits the connection's last result code: busy, stale_snapshot, disk_full, corrupt

@@ -43,6 +43,8 @@ class Statement {
   [[nodiscard]] int column_type(int column) const;
 
  private:
+  void check_bound(int code) const;
+
   sqlite3* db_;
   sqlite3_stmt* statement_ = nullptr;
 };

@@ -1,0 +1,148 @@
+#include <array>
+
+#include "schema/objects.hpp"
+
+namespace txbox::store::schema {
+
+namespace {
+
+// One row a (group, event id): `epoch` is the newest replay that applied it, 0 for the ordinary run, so that an
+// ordinary claim conflicts with a claim of any epoch. cluster is null for rows of the plain SQL contract.
+constexpr std::string_view kInbox = R"((
+  consumer_group TEXT NOT NULL CHECK (typeof(consumer_group) = 'text' AND length(CAST(consumer_group AS BLOB)) BETWEEN 1 AND 255),
+  event_id TEXT NOT NULL CHECK (typeof(event_id) = 'text' AND length(CAST(event_id AS BLOB)) BETWEEN 1 AND 255),
+  epoch INTEGER NOT NULL DEFAULT 0 CHECK (typeof(epoch) = 'integer' AND epoch >= 0),
+  cluster INTEGER,
+  topic TEXT,
+  partition INTEGER,
+  offset INTEGER,
+  processed_at INTEGER NOT NULL
+    DEFAULT (CAST(strftime('%s','now') AS INTEGER) * 1000 + CAST(substr(strftime('%f','now'), 4) AS INTEGER))
+    CHECK (typeof(processed_at) = 'integer' AND processed_at BETWEEN 100000000000 AND 99999999999999),
+  PRIMARY KEY (consumer_group, event_id)
+) WITHOUT ROWID)";
+
+// Without it `INSERT OR IGNORE` with a null id would look like a duplicate and lose the message, and 'x' and x'78'
+// would be two ids.
+constexpr std::string_view kInboxGuard = R"( BEFORE INSERT ON inbox BEGIN SELECT CASE
+  WHEN NEW.consumer_group IS NULL OR typeof(NEW.consumer_group) <> 'text' OR length(CAST(NEW.consumer_group AS BLOB)) NOT BETWEEN 1 AND 255
+    OR instr(NEW.consumer_group, char(0))
+    THEN RAISE(ABORT, 'txbox: consumer_group must be text of 1 to 255 bytes without NUL')
+  WHEN NEW.event_id IS NULL OR typeof(NEW.event_id) <> 'text' OR length(CAST(NEW.event_id AS BLOB)) NOT BETWEEN 1 AND 255
+    OR instr(NEW.event_id, char(0))
+    THEN RAISE(ABORT, 'txbox: event_id must be text of 1 to 255 bytes without NUL: bind the message''s id as text, and park a message that has none')
+  WHEN NEW.epoch IS NULL OR typeof(NEW.epoch) <> 'integer' OR NEW.epoch < 0 THEN RAISE(ABORT, 'txbox: epoch must be an integer from 0: leave the column out')
+  WHEN NEW.processed_at IS NULL OR typeof(NEW.processed_at) <> 'integer' OR NEW.processed_at NOT BETWEEN 100000000000 AND 99999999999999
+    THEN RAISE(ABORT, 'txbox: processed_at must be milliseconds since 1970: leave the column out for now')
+  END; END)";
+
+// clean is set when a partition is given up in order and cleared when it is taken: 0 at a start means that the
+// process ended in the middle. reset_to records a person's reset of the group, honoured once.
+constexpr std::string_view kInboxOffsets = R"((
+  consumer_group TEXT NOT NULL,
+  cluster INTEGER NOT NULL,
+  topic TEXT NOT NULL,
+  partition INTEGER NOT NULL CHECK (partition >= 0),
+  next_offset INTEGER NOT NULL CHECK (next_offset >= 0),
+  clean INTEGER NOT NULL DEFAULT 0 CHECK (clean IN (0, 1)),
+  reset_to INTEGER,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (consumer_group, cluster, topic, partition)
+) WITHOUT ROWID)";
+
+constexpr std::string_view kInboxCluster = R"((
+  number INTEGER PRIMARY KEY,
+  cluster_id TEXT NOT NULL UNIQUE
+))";
+
+// started is committed before the handler runs, so that a message that kills the process counts.
+constexpr std::string_view kInboxAttempts = R"((
+  consumer_group TEXT NOT NULL,
+  cluster INTEGER NOT NULL,
+  topic TEXT NOT NULL,
+  partition INTEGER NOT NULL,
+  offset INTEGER NOT NULL,
+  started INTEGER NOT NULL DEFAULT 0,
+  failed INTEGER NOT NULL DEFAULT 0,
+  last_error TEXT,
+  next_try_at INTEGER,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (consumer_group, cluster, topic, partition, offset)
+) WITHOUT ROWID)";
+
+// key and payload keep their bytes and null; headers are JSON pairs, where a name that is not UTF-8 is {"base64":"..."}.
+constexpr std::string_view kInboxParked = R"((
+  id INTEGER PRIMARY KEY,
+  consumer_group TEXT NOT NULL,
+  cluster INTEGER NOT NULL,
+  topic TEXT NOT NULL,
+  partition INTEGER NOT NULL,
+  offset INTEGER NOT NULL,
+  event_id TEXT,
+  key BLOB,
+  payload BLOB,
+  headers TEXT,
+  timestamp INTEGER,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  reason TEXT NOT NULL,
+  parked_at INTEGER NOT NULL,
+  replayed_at INTEGER,
+  UNIQUE (consumer_group, cluster, topic, partition, offset)
+))";
+
+// A replay belongs to a range of offsets, both ends included; records outside of it are claimed as ever.
+constexpr std::string_view kInboxEpochs = R"((
+  epoch INTEGER NOT NULL CHECK (epoch > 0),
+  consumer_group TEXT NOT NULL,
+  cluster INTEGER NOT NULL,
+  topic TEXT NOT NULL,
+  partition INTEGER NOT NULL,
+  from_offset INTEGER NOT NULL,
+  to_offset INTEGER NOT NULL CHECK (to_offset >= from_offset),
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (consumer_group, cluster, topic, partition, epoch)
+) WITHOUT ROWID)";
+
+constexpr std::array kInboxPart{
+    Object{Kind::table, "inbox", kInbox},
+    Object{Kind::trigger, "inbox_guard", kInboxGuard},
+    Object{Kind::table, "inbox_offsets", kInboxOffsets},
+    Object{Kind::table, "inbox_cluster", kInboxCluster},
+    Object{Kind::table, "inbox_attempts", kInboxAttempts},
+    Object{Kind::table, "inbox_parked", kInboxParked},
+    Object{Kind::table, "inbox_epochs", kInboxEpochs},
+};
+
+constexpr std::string_view kMeta = R"((
+  name TEXT NOT NULL PRIMARY KEY,
+  value NOT NULL
+) WITHOUT ROWID)";
+
+// What people did to rows and to the store: never a key or a payload.
+constexpr std::string_view kAudit = R"((
+  id INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL DEFAULT (CAST(strftime('%s','now') AS INTEGER) * 1000 + CAST(substr(strftime('%f','now'), 4) AS INTEGER)),
+  who TEXT NOT NULL,
+  action TEXT NOT NULL,
+  event_id TEXT,
+  detail TEXT
+))";
+
+constexpr std::array kSharedPart{
+    Object{Kind::table, "txbox_meta", kMeta},
+    Object{Kind::table, "txbox_audit", kAudit},
+};
+
+}  // namespace
+
+const Part& inbox_part() noexcept {
+  static constexpr Part kPart{"inbox", kInboxPart};
+  return kPart;
+}
+
+const Part& shared_part() noexcept {
+  static constexpr Part kPart{"shared", kSharedPart};
+  return kPart;
+}
+
+}  // namespace txbox::store::schema

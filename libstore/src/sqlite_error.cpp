@@ -1,0 +1,36 @@
+#include <string_view>
+
+#include <sqlite3.h>
+
+#include <txbox/base/error.hpp>
+#include <txbox/store/connection.hpp>
+
+namespace txbox::store {
+
+namespace {
+
+ErrorCode error_code_of(int code, std::string_view text) noexcept {
+  if (code == SQLITE_BUSY_SNAPSHOT) return ErrorCode::stale_snapshot;
+  if (code == SQLITE_READONLY_DBMOVED) return ErrorCode::moved;
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return ErrorCode::busy;
+    case SQLITE_FULL: return ErrorCode::disk_full;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_IOERR: return ErrorCode::corrupt;
+    case SQLITE_CONSTRAINT: return ErrorCode::refused;
+    // json_each inside a guard speaks for itself when the text is no JSON at all.
+    case SQLITE_ERROR: return text == "malformed JSON" ? ErrorCode::refused : ErrorCode::failure;
+    default: return ErrorCode::failure;
+  }
+}
+
+}  // namespace
+
+void throw_sqlite_error(sqlite3* db, int code, const std::string& what) {
+  const std::string text = sqlite3_errmsg(db);
+  throw Error(error_code_of(code, text), what + ": " + text, sqlite3_get_autocommit(db) == 0);
+}
+
+}  // namespace txbox::store

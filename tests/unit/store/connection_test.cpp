@@ -1,0 +1,118 @@
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <doctest/doctest.h>
+
+#include <txbox/store/connection.hpp>
+#include <txbox/store/schema.hpp>
+#include <txbox/store/statement.hpp>
+
+#include "support/app_database.hpp"
+#include "support/expect_error.hpp"
+#include "support/temp_dir.hpp"
+
+using namespace std::chrono_literals;
+using txbox::ErrorCode;
+using txbox::store::Connection;
+using txbox::store::OpenPurpose;
+using txbox::test::AppDatabase;
+using txbox::test::code_of;
+using txbox::test::TempDir;
+
+namespace {
+
+int db_config(sqlite3* db, int option) {
+  int value = -1;
+  sqlite3_db_config(db, option, -1, &value);
+  return value;
+}
+
+}  // namespace
+
+TEST_CASE("a file that is not there is said to be moved, and is not made") {
+  const TempDir dir;
+  CHECK(code_of([&] { Connection::open(dir.file("none.db"), {}); }) == ErrorCode::moved);
+  CHECK_FALSE(std::ifstream(dir.file("none.db")).good());
+}
+
+TEST_CASE("create makes the file and sets WAL") {
+  const TempDir dir;
+  Connection::open(dir.file("new.db"), {.purpose = OpenPurpose::create});
+  AppDatabase app(dir.file("new.db"), false);
+  CHECK(app.text("PRAGMA journal_mode") == "wal");
+}
+
+TEST_CASE("create turns an application's file with another journal mode to WAL and keeps its rows") {
+  const TempDir dir;
+  AppDatabase app(dir.file("a.db"), false);
+  app.run("CREATE TABLE t(x); INSERT INTO t VALUES (1)");
+  CHECK(code_of([&] { Connection::open(dir.file("a.db"), {}); }) == ErrorCode::not_wal);
+  CHECK(app.text("PRAGMA journal_mode") == "delete");
+  Connection::open(dir.file("a.db"), {.purpose = OpenPurpose::create});
+  CHECK(app.number("SELECT x FROM t") == 1);
+  CHECK(app.text("PRAGMA journal_mode") == "wal");
+}
+
+TEST_CASE("a file that is no database is corrupt, and stays as it is") {
+  const TempDir dir;
+  const std::string text(5000, 'x');
+  std::ofstream(dir.file("a.db")) << text;
+  for (const OpenPurpose purpose : {OpenPurpose::relay, OpenPurpose::tool, OpenPurpose::reader, OpenPurpose::create}) {
+    CHECK(code_of([&] { Connection::open(dir.file("a.db"), {.purpose = purpose}); }) == ErrorCode::corrupt);
+  }
+  std::ifstream after(dir.file("a.db"));
+  CHECK(std::string(std::istreambuf_iterator<char>(after), {}) == text);
+}
+
+TEST_CASE("a database in memory is refused") {
+  CHECK(code_of([] { Connection::open(":memory:", {}); }) == ErrorCode::unsupported_file);
+  CHECK(code_of([] { Connection::open("", {.purpose = OpenPurpose::create}); }) == ErrorCode::unsupported_file);
+}
+
+TEST_CASE("the relay's connection runs no trigger and no view of the application, and never checkpoints") {
+  const TempDir dir;
+  AppDatabase app(dir.file("a.db"));
+  const Connection relay = Connection::open(dir.file("a.db"), {.purpose = OpenPurpose::relay});
+  CHECK(db_config(relay.handle(), SQLITE_DBCONFIG_DEFENSIVE) == 1);
+  CHECK(db_config(relay.handle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA) == 0);
+  CHECK(db_config(relay.handle(), SQLITE_DBCONFIG_ENABLE_TRIGGER) == 0);
+  CHECK(db_config(relay.handle(), SQLITE_DBCONFIG_ENABLE_VIEW) == 0);
+  for (const char* pragma : {"PRAGMA wal_autocheckpoint", "PRAGMA mmap_size"}) {
+    txbox::store::Statement read(relay.handle(), pragma);
+    CHECK((!read.step() || read.column_int64(0) == 0));
+  }
+}
+
+TEST_CASE("a tool reads views, so they are on") {
+  const TempDir dir;
+  AppDatabase app(dir.file("a.db"));
+  txbox::store::install(app, {});
+  const Connection tool = Connection::open(dir.file("a.db"), {.purpose = OpenPurpose::tool});
+  txbox::store::Statement read(tool.handle(), "SELECT count(*) FROM outbox_status");
+  REQUIRE(read.step());
+  CHECK(read.column_int64(0) == 0);
+}
+
+TEST_CASE("waiting for the lock ends when it is given back, and moving the connection keeps its handler") {
+  const TempDir dir;
+  AppDatabase app(dir.file("a.db"));
+  app.run("CREATE TABLE t(x)");
+  Connection first = Connection::open(dir.file("a.db"), {.busy_deadline = 1ms});
+  Connection own = std::move(first);
+  own.set_busy_deadline(60s);
+  app.run("BEGIN IMMEDIATE");
+
+  std::thread holder([&] { app.run("COMMIT"); });
+  txbox::store::execute(own.handle(), "INSERT INTO t VALUES (1)");
+  holder.join();
+  CHECK(app.number("SELECT count(*) FROM t") == 1);
+}
+
+TEST_CASE("an exclusive lock elsewhere is busy, not an empty answer") {
+  const TempDir dir;
+  AppDatabase app(dir.file("a.db"), false);
+  app.run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; CREATE TABLE t(x)");
+  CHECK(code_of([&] { Connection::open(dir.file("a.db"), {.busy_deadline = 5ms}); }) == ErrorCode::busy);
+}
