@@ -21,7 +21,8 @@ if(TXBOX_WARNINGS_AS_ERRORS)
   target_compile_options(txbox_build_flags INTERFACE -Werror)
 endif()
 if(TXBOX_SANITIZE)
-  target_compile_options(txbox_build_flags INTERFACE -fsanitize=${TXBOX_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_compile_options(txbox_build_flags INTERFACE
+    -fsanitize=${TXBOX_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(txbox_build_flags INTERFACE -fsanitize=${TXBOX_SANITIZE})
 endif()
 
@@ -36,7 +37,8 @@ function(txbox_compile_settings target)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:txbox_build_flags>)
 endfunction()
 
-# txbox_library(base HEADERS a.hpp SOURCES a.cpp DEPENDS txbox::x PRIVATE_DEPENDS y HEADER_ONLY_DEPENDS z [INSTALL_HEADERS])
+# txbox_library(base [INSTALL_HEADERS] HEADERS a.hpp SOURCES a.cpp
+#               DEPENDS txbox::x PRIVATE_DEPENDS y HEADER_ONLY_DEPENDS z)
 # declares txbox_base with the alias txbox::base. Headers lie in include/, and each must compile alone. Without
 # INSTALL_HEADERS the archive is installed, since others link it, but no application can include its headers.
 # HEADER_ONLY_DEPENDS are needed to compile the library and never to use it installed.
