@@ -6,14 +6,14 @@ namespace txbox::kafka {
 
 /// What a librdkafka code speaks of, told apart in one switch (docs/architecture.md, "Three outcomes").
 enum class ErrorScope {
-  none,      ///< No error.
-  record,    ///< This record, or its batch, is refused for good: MSG_SIZE_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP, ...
-  topic,     ///< The topic is missing or not authorized; another record would fare no better.
+  none,    ///< No error.
+  record,  ///< This record, or its batch, is refused for good: MSG_SIZE_TOO_LARGE, INVALID_RECORD, ...
+  topic,   ///< The topic is missing or not authorized; another record would fare no better.
   authentication,
   tls,
-  transport, ///< Unreachable, timed out.
-  producer,  ///< The producer instance is at its end (fatal): rebuild it.
-  other,     ///< Anything else, judged as unknown.
+  transport,  ///< Unreachable, late or without a leader: it passes.
+  producer,   ///< The producer instance is at its end (fatal): rebuild it.
+  other,      ///< Anything else, judged as unknown.
 };
 /// `code` is an rd_kafka_resp_err_t.
 [[nodiscard]] ErrorScope scope_of(int code) noexcept;

@@ -28,11 +28,11 @@ struct HeaderView {
 enum class Persistence { not_persisted, possibly_persisted, persisted };
 
 struct DeliveryReport {
-  std::uint64_t tag = 0;        ///< As given to produce().
-  int error = 0;                ///< rd_kafka_resp_err_t.
+  std::uint64_t tag = 0;  ///< As given to produce().
+  int error = 0;          ///< rd_kafka_resp_err_t.
   Persistence persistence = Persistence::not_persisted;
   std::int32_t partition = -1;
-  std::int64_t offset = -1;     ///< -1 when not known though persisted.
+  std::int64_t offset = -1;  ///< -1 when not known though persisted.
 };
 
 /// A client-level error event: a hint about why there is silence, never a verdict on a record.
@@ -42,22 +42,24 @@ struct ClientError {
 };
 
 struct ProducerOptions {
-  Properties properties;              ///< Passed check_producer_properties().
-  bool one_record_a_batch = false;    ///< The probation producer: batch.num.messages=1, so that a refusal names its record.
-  std::int64_t batch_bytes_max = 0;   ///< Smallest topic limit: batch.size must not exceed it; 0 leaves the default.
-  std::int64_t message_bytes_max = 0; ///< Largest topic limit: message.max.bytes; 0 leaves the default.
-  std::size_t window_records = 100'000; ///< Sizes librdkafka's queue so that the relay's own window is the bound.
+  Properties properties;  ///< Come after our defaults; checked as check_producer_properties() does.
+  /// The probation producer: batch.num.messages=1, so that a refusal names its record.
+  bool one_record_a_batch = false;
+  std::int64_t batch_bytes_max = 0;      ///< Smallest topic limit: batch.size must not exceed it; 0 leaves the default.
+  std::int64_t message_bytes_max = 0;    ///< Largest topic limit: message.max.bytes; 0 leaves the default.
+  std::size_t window_records = 100'000;  ///< Sizes librdkafka's queue so that the relay's own window is the bound.
   LogSink log;
 };
 
 /// What a topic allows, from metadata and DescribeConfigs.
 struct TopicDescription {
   std::string name;
-  int error = 0;                      ///< rd_kafka_resp_err_t: UNKNOWN_TOPIC_OR_PART, TOPIC_AUTHORIZATION_FAILED, or a transport error.
+  int error = 0;  ///< rd_kafka_resp_err_t: UNKNOWN_TOPIC_OR_PART, TOPIC_AUTHORIZATION_FAILED, or a transport error.
   std::int32_t partitions = 0;
-  std::int64_t message_bytes_max = 1'048'588;  ///< max.message.bytes; the broker's default where DescribeConfigs is refused or unsupported.
-  bool compacted = false;             ///< cleanup.policy contains compact: a null key would be refused.
-  bool limits_known = false;          ///< DescribeConfigs answered.
+  /// max.message.bytes; the broker's default where DescribeConfigs is refused or unsupported.
+  std::int64_t message_bytes_max = 1'048'588;
+  bool compacted = false;     ///< cleanup.policy contains compact: a null key would be refused.
+  bool limits_known = false;  ///< DescribeConfigs answered.
 };
 
 /// One instance of an idempotent, gapless producer. All calls from one thread. Any error report or failed
@@ -79,12 +81,13 @@ class Producer {
 
   /// Serves reports into `out` (appended) for at most `timeout`; returns at once when some are there.
   void poll(std::chrono::milliseconds timeout, std::vector<DeliveryReport>& out);
-  /// A descriptor that becomes readable when reports may be there (rd_kafka_queue_io_event_enable), for poll(2).
+  /// A descriptor that becomes readable when reports may be there, for poll(2). Drain it first, then poll(): the other
+  /// way round a report that comes in between would wake nobody.
   [[nodiscard]] int report_descriptor() const noexcept;
   void drain_report_descriptor() noexcept;
 
   void purge();
-  [[nodiscard]] std::size_t in_queue() const noexcept;   ///< Records handed over and not yet reported.
+  [[nodiscard]] std::size_t in_queue() const noexcept;  ///< Records handed over and not yet reported.
   [[nodiscard]] bool fatal() const noexcept;
   /// The newest specific client error since the last call (never _ALL_BROKERS_DOWN).
   [[nodiscard]] std::optional<ClientError> take_client_error();
@@ -92,7 +95,8 @@ class Producer {
   /// The cluster's id; empty when not known within the timeout.
   [[nodiscard]] std::string cluster_id(std::chrono::milliseconds timeout);
   /// Metadata and limits of topics. Never creates a topic. A broker that cannot be reached: error of scope transport.
-  [[nodiscard]] std::vector<TopicDescription> describe_topics(const std::vector<std::string>& topics, std::chrono::milliseconds timeout);
+  [[nodiscard]] std::vector<TopicDescription> describe_topics(const std::vector<std::string>& topics,
+                                                              std::chrono::milliseconds timeout);
 
  private:
   struct State;

@@ -12,7 +12,8 @@ using Properties = std::vector<std::pair<std::string, std::string>>;
 
 /// Throws Error(configuration) with the reason when a property breaks a promise of the relay's producer
 /// (enable.idempotence=false, acks other than all, a finite message.timeout.ms, another partitioner,
-/// transactional.id, enable.gapless.guarantee=false, ...), or is unknown to the linked librdkafka (naming the nearest known one).
+/// transactional.id, enable.gapless.guarantee=false, ...), or is unknown to the linked librdkafka (the text names the
+/// nearest known one). No text repeats the value of a secret.
 void check_producer_properties(const Properties& properties);
 
 /// Properties whose value is a secret (sasl.password, ssl.key.password, ...).
