@@ -17,6 +17,10 @@ endif()
 # Not exported: warnings are a matter of this build, never of a project that embeds a library.
 add_library(txbox_build_flags INTERFACE)
 target_compile_options(txbox_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 sees overlapping copies inside std::string's own code (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651).
+  target_compile_options(txbox_build_flags INTERFACE -Wno-restrict)
+endif()
 if(TXBOX_WARNINGS_AS_ERRORS)
   target_compile_options(txbox_build_flags INTERFACE -Werror)
 endif()
