@@ -19,6 +19,9 @@ def check(tree):
 def unlisted_sources(tree):
     """Sources are listed by hand; one that is forgotten would never be compiled or run."""
     lists = {posixpath.dirname(file.path): file.code for file in tree.files if file.name == "CMakeLists.txt"}
+    for file in tree.files:
+        if file.suffix == ".cmake":  # these name files from the root on
+            lists[""] = lists.get("", "") + file.code
     callers = "\n".join(file.code for file in tree.files if file.suffix == ".py" or file.is_shell)
     for file in tree.files:
         if not file.path.startswith(SOURCE_FOLDERS):
