@@ -82,6 +82,19 @@ function(txbox_library name)
   endif()
 endfunction()
 
+# txbox_internal_library(relay_core SOURCES a.cpp HEADERS a.hpp DEPENDS txbox::x PRIVATE_DEPENDS y) declares
+# txbox_relay_core, a part of a program of ours. Its headers are included by their path from the project's root, and
+# each must compile alone.
+function(txbox_internal_library name)
+  cmake_parse_arguments(arg "" "" "HEADERS;SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  set(target txbox_${name})
+  add_library(${target} STATIC ${arg_SOURCES})
+  txbox_compile_settings(${target})
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${arg_HEADERS})
+  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
+  target_link_libraries(${target} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE_DEPENDS})
+endfunction()
+
 function(txbox_executable name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
