@@ -1,0 +1,263 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <txbox/base/backoff.hpp>
+#include <txbox/base/random.hpp>
+
+#include "relay/engine/core.hpp"
+#include "relay/engine/lanes.hpp"
+#include "relay/engine/topics.hpp"
+#include "relay/engine/window.hpp"
+
+namespace txbox::relay {
+
+/// rd_kafka_resp_err_t of what the core refuses by itself (this folder knows no librdkafka).
+namespace kafka_code {
+inline constexpr int kUnknownPartition = -190;
+inline constexpr int kMsgSizeTooLarge = 10;
+inline constexpr int kInvalidTopic = 17;
+inline constexpr int kInvalidRecord = 87;
+}  // namespace kafka_code
+
+/// One producer instance as the order guard sees it.
+struct ProducerGuard {
+  std::uint32_t generation = 0;
+  bool broken = false;        ///< Failed once; nothing is handed over until ProducerReady.
+  unsigned failures = 0;      ///< Rebuilds in a row without an acknowledgement between them.
+};
+
+/// What there is to do when a hold was marked.
+struct HoldNote {
+  std::int64_t id = 0;
+  store::HeldState state = store::HeldState::parked;
+  std::optional<store::Lane> lane;
+  std::optional<std::int64_t> due_at_ms;
+  std::uint32_t topic = 0;
+  std::uint32_t topic_epoch = 0;
+  bool release_lane = false;   ///< Nobody knows whether something before it holds it back: ask.
+};
+
+/// A mark under way.
+struct MarkUnderWay {
+  std::uint64_t number = 0;
+  std::vector<std::int64_t> receipts;
+  std::vector<HoldNote> holds;
+  std::vector<store::Lane> lanes;
+  std::int64_t settled_through = 0;
+};
+
+/// A release to be asked for.
+struct ReleaseWanted {
+  enum class Kind : std::uint8_t { due, topic, lane } kind = Kind::due;
+  std::uint32_t topic = 0;
+  store::Lane lane = 0;
+};
+
+enum class Reading : std::uint8_t { none, rows, ready };
+
+struct Database {
+  DatabaseIndex index = 0;
+  bool opened = false;
+
+  // The scan.
+  Window window;
+  std::int64_t cursor = 0;              ///< Read and decided through this id; goes back to replay.
+  bool rewind_wanted = false;           ///< At the end of this step, to the first row that is to be sent.
+  bool exhausted = false;               ///< Nothing stood beyond the cursor when it was read last.
+  bool woken = false;                   ///< A wake came while a reading was under way: that may have missed it.
+  Reading reading = Reading::none;
+  std::int64_t reserved_rows = 0;       ///< Window rows set aside for the reading under way.
+  std::optional<std::uint32_t> stalled_on;  ///< The scan stands before a row of this topic.
+  std::int64_t stalled_bytes = 0;       ///< The scan stands before a row of this size.
+  SteadyTime floor_at{};
+
+  // Rows of outbox_held that are ready again: taken up in passes from the lowest id on.
+  std::map<std::int64_t, Slot> ready;   ///< Those that are handed over or to be marked.
+  bool pass_wanted = false;
+  bool pass_running = false;
+  std::int64_t pass_after = 0;
+  std::set<store::Lane> pass_skipped;   ///< A row of the lane was left in this pass: so are the later ones.
+  bool pass_left_rows = false;
+  SteadyTime pass_not_before{};
+  SteadyTime pass_began{};
+  std::optional<std::uint32_t> pass_stalled_on;
+  std::int64_t pass_stalled_bytes = 0;
+  bool last_was_ready = false;
+  std::map<std::int64_t, std::optional<store::Lane>> ready_suspects;  ///< A refused batch had them; outlives their slot.
+  std::set<std::int64_t> pass_suspects;        ///< Of them, those that the running pass has seen.
+  std::set<std::int64_t> done_while_reading;   ///< A ReadyRead under way may still show these as ready.
+  std::set<store::Lane> held_while_reading;    ///< Likewise it may not show that these lanes have a new held row.
+
+  // Lanes, and per producer the first failed row of each lane since it broke.
+  LaneTable lanes;
+  std::array<std::unordered_map<store::Lane, std::int64_t>, 2> failed;
+  std::set<store::Lane> moving;   ///< Lanes that go to probation when the main producer is new.
+
+  // Marks.
+  std::vector<store::Receipt> receipts;
+  std::vector<store::Hold> holds;
+  std::vector<HoldNote> hold_notes;   ///< Beside `holds`, one for one.
+  std::deque<MarkUnderWay> marks;
+  std::uint64_t next_mark = 1;
+  std::int64_t settled_asked = 0;
+  std::int64_t settled_confirmed = 0;
+  std::optional<SteadyTime> unmarked_since;
+
+  // Releases and reloads.
+  std::deque<ReleaseWanted> releases;
+  std::optional<ReleaseWanted> releasing;
+  std::optional<std::int64_t> next_due_ms;
+  std::optional<std::int64_t> due_while_releasing;  ///< Marked since that release began: its answer may not know.
+  bool reloading = false;
+  bool reload_wanted = false;
+  SteadyTime reload_not_before{};
+  std::uint64_t reload_step = 0;
+  std::size_t sweep_position = 0;
+
+  std::int64_t open_rows = 0;   ///< Rows in memory that are neither sent nor held: what window_rows bounds.
+};
+
+/// What a row may do now. `stop`: nothing of the batch from here on can be decided yet.
+enum class Verdict : std::uint8_t { produce, defer, hold, stop };
+
+struct Core::State {
+  State(const CoreOptions& core_options, Partitioner partition_of, ErrorText text)
+      : options(core_options), partitioner(partition_of), error_text(text), topics(core_options.seed),
+        random(core_options.seed ^ 0x9e3779b97f4a7c15ULL) {}
+
+  CoreOptions options;
+  Partitioner partitioner;
+  ErrorText error_text;
+  std::deque<Database> databases;
+  TopicTable topics;
+  std::array<ProducerGuard, 2> producers;
+  SeededRandom random;
+  std::uint64_t step_number = 0;
+  std::size_t first_to_read = 0;   ///< Round robin over the databases.
+
+  SteadyTime now{};
+  WallTime wall{};
+  Commands* out = nullptr;
+
+  bool stopping = false;
+  bool deadline_passed = false;
+  bool stopped = false;
+  bool outage = false;
+  SteadyTime progress_at{};        ///< The last acknowledgement, or when something came in flight after nothing was.
+  std::int64_t in_flight_rows = 0;
+  std::int64_t in_flight_bytes = 0;
+  std::int64_t handed_rows = 0;    ///< Handed over at least once, and neither acknowledged nor held.
+  std::int64_t sent = 0;
+  std::int64_t possible_duplicates = 0;
+  std::int64_t producer_rebuilds = 0;
+
+  // core.cpp
+  Database& database(DatabaseIndex index);
+  void say(int level, std::string text) { out->other.emplace_back(command::Say{level, std::move(text)}); }
+  void finish_step();
+  void watch_outage();
+  void finish_stop();
+  [[nodiscard]] ProducerGuard& guard(ProducerKind kind) { return producers[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] std::int64_t open_rows() const;
+
+  // scan.cpp: what is read becomes Produce commands, holds, or waits.
+  void on_rows(const event::RowsRead& event);
+  [[nodiscard]] bool scan_row(Database& db, const store::OutboxRow& row, std::uint32_t row_index);
+  [[nodiscard]] Slot make_slot(const store::OutboxRow& row);
+  void take_final(Database& db, const store::OutboxRow& row, Slot* known);
+
+  // ready.cpp: passes over the rows of outbox_held that are ready again.
+  void on_ready(const event::ReadyRead& event);
+  [[nodiscard]] bool take_ready(Database& db, const store::OutboxRow& row, std::uint32_t row_index,
+                                const std::unordered_map<store::Lane, std::int64_t>& first_open);
+  [[nodiscard]] bool ready_must_wait(Database& db, const store::OutboxRow& row,
+                                     const std::unordered_map<store::Lane, std::int64_t>& first_open);
+  void want_pass(Database& db);
+  void restart_pass(Database& db);
+  void end_pass(Database& db);
+
+  // decide.cpp: the rules for one row.
+  struct Decision {
+    Verdict verdict = Verdict::produce;
+    ProducerKind producer = ProducerKind::main;
+    std::int32_t partition = 0;
+    store::HeldState held = store::HeldState::parked;
+    std::optional<std::int64_t> due_at_ms;
+    std::string reason;
+    std::optional<std::uint32_t> stalled_on;
+    std::int64_t stalled_bytes = 0;
+  };
+  struct RowOrigin {
+    bool from_held = false;  ///< A ready row of outbox_held, else one of the scan.
+    bool is_new = true;      ///< It has no slot yet.
+  };
+  [[nodiscard]] Decision decide(Database& db, const store::OutboxRow& row, const Slot& slot, RowOrigin origin);
+  [[nodiscard]] bool decide_by_topic(const store::OutboxRow& row, const Slot& slot, RowOrigin origin, Decision& decision);
+  [[nodiscard]] std::string refused_by_itself(const store::OutboxRow& row, const Slot& slot) const;
+  [[nodiscard]] std::string refused_by_topic(const store::OutboxRow& row, const Topic& topic) const;
+  [[nodiscard]] bool choose_producer(Database& db, const Slot& slot, Decision& decision);
+  void hand_over(Database& db, Slot& slot, const Decision& decision, std::uint32_t row_index);
+  void hold(Database& db, Slot& slot, store::HeldState state, std::optional<std::int64_t> due_at_ms, std::string reason);
+
+  // reports.cpp: the order guard.
+  void on_reports(std::span<const event::Report> reports);
+  void on_ack(Database& db, Slot& slot, const event::Report& report);
+  void on_failure(Database& db, Slot& slot, const event::Report& report);
+  void suspect(Database& db, Slot& slot);
+  void break_producer(ProducerKind kind);
+  void on_producer_ready(const event::ProducerReady& event);
+  void abandon_flight(Database& db, ProducerKind kind);
+  void take_back(Database& db, ProducerKind kind);
+  void left_flight(Database& db, Slot& slot);
+  void note_failed(Database& db, const Slot& slot);
+  void to_unsent(Database& db, Slot& slot);
+  void resolve(Database& db, Slot& slot);
+  void check_lane_return(Database& db, store::Lane lane);
+  void apply_rewind(Database& db);
+
+  // marks.cpp
+  void on_marked(const event::Marked& event);
+  void receipt_marked(Database& db, std::int64_t id);
+  void hold_marked(Database& db, const HoldNote& note);
+  void lanes_marked(Database& db, const MarkUnderWay& mark, const store::MarkResult& result);
+  void schedule_marks(Database& db);
+  void issue_mark(Database& db);
+  void note_unmarked(Database& db);
+  [[nodiscard]] bool everything_marked(Database& db);
+
+  // releases.cpp
+  void on_opened(const event::DatabaseOpened& event);
+  void first_load(Database& db, const event::DatabaseOpened& event);
+  void reload_lanes(Database& db, const std::vector<store::LaneLoad>& loads);
+  void on_woken(const event::Woken& event);
+  void on_described(const event::TopicDescribed& event);
+  void on_released(const event::Released& event);
+  void queue_lane_release(Database& db, store::Lane lane);
+  void release_topic(std::uint32_t number);
+  void schedule_releases(Database& db);
+  void schedule_reload(Database& db);
+
+  // reads.cpp
+  void schedule_reads();
+  [[nodiscard]] bool try_ready_pass(Database& db);
+  [[nodiscard]] bool try_read(Database& db);
+  [[nodiscard]] bool may_go_on(std::optional<std::uint32_t>& stalled_on, std::int64_t& stalled_bytes);
+  [[nodiscard]] store::ReadLimits limits(std::int64_t rows) const;
+  [[nodiscard]] std::int64_t free_rows() const;
+  [[nodiscard]] bool bytes_fit(std::int64_t bytes) const {
+    return in_flight_bytes == 0 || in_flight_bytes + bytes <= options.window_bytes;
+  }
+  [[nodiscard]] SteadyTime next_tick() const;
+};
+
+}  // namespace txbox::relay

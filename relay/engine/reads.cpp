@@ -1,0 +1,120 @@
+// Which database is read next, and how much: no more than the window takes.
+
+#include <algorithm>
+
+#include "relay/engine/core_state.hpp"
+
+namespace txbox::relay {
+
+std::int64_t Core::State::open_rows() const {
+  std::int64_t rows = 0;
+  for (const Database& db : databases) rows += db.open_rows;
+  return rows;
+}
+
+std::int64_t Core::State::free_rows() const {
+  std::int64_t rows = options.window_rows;
+  for (const Database& db : databases) rows -= db.open_rows + db.reserved_rows;
+  return rows;
+}
+
+store::ReadLimits Core::State::limits(std::int64_t rows) const {
+  const std::int64_t free_bytes = std::max<std::int64_t>(1, options.window_bytes - in_flight_bytes);
+  return {std::min(rows, options.read.rows), std::min(free_bytes, options.read.bytes)};
+}
+
+/// Whether what a scan stood before is out of the way.
+bool Core::State::may_go_on(std::optional<std::uint32_t>& stalled_on, std::int64_t& stalled_bytes) {
+  if (stalled_on) {
+    const Topic& topic = topics.at(*stalled_on);
+    if (topic.phase == TopicPhase::unknown) return false;
+    if (topic.phase == TopicPhase::usable && topic.grown_to != 0 && topic.open_rows > 0) return false;
+    stalled_on.reset();
+  }
+  if (stalled_bytes > 0 && !bytes_fit(stalled_bytes)) return false;
+  stalled_bytes = 0;
+  return true;
+}
+
+bool Core::State::try_ready_pass(Database& db) {
+  if (!db.pass_running) {
+    if (!db.pass_wanted || now < db.pass_not_before) return false;
+    db.pass_running = true;
+    db.pass_wanted = false;
+    db.pass_left_rows = false;
+    db.pass_after = 0;
+    db.pass_began = now;
+    db.pass_skipped.clear();
+    db.pass_suspects.clear();
+    db.pass_stalled_on.reset();
+    db.pass_stalled_bytes = 0;
+  }
+  if (!may_go_on(db.pass_stalled_on, db.pass_stalled_bytes)) return false;
+  const std::int64_t rows = free_rows();
+  if (rows <= 0 && open_rows() > 0) return false;
+  const store::ReadLimits read = limits(std::max<std::int64_t>(1, rows));
+  db.reading = Reading::ready;
+  db.reserved_rows = read.rows;
+  out->other.emplace_back(command::ReadReady{db.index, db.pass_after, db.window.last(), read});
+  return true;
+}
+
+bool Core::State::try_read(Database& db) {
+  const bool replaying = db.cursor < db.window.last();
+  if (db.exhausted && !replaying) return false;
+  if (!may_go_on(db.stalled_on, db.stalled_bytes)) return false;
+  std::int64_t rows = options.read.rows;
+  if (!replaying) {
+    if (outage) return false;
+    rows = free_rows();
+    // Small readings cost as much as large ones: wait until a good part of the window is free.
+    const std::int64_t worthwhile = std::max<std::int64_t>(1, std::min(options.read.rows, options.window_rows) / 4);
+    if (rows < worthwhile && open_rows() > 0) return false;
+    rows = std::max<std::int64_t>(1, rows);
+  }
+  const store::ReadLimits read = limits(rows);
+  db.reading = Reading::rows;
+  db.reserved_rows = replaying ? 0 : read.rows;
+  db.floor_at = now + options.floor_interval;
+  out->other.emplace_back(command::Read{db.index, db.cursor, read});
+  return true;
+}
+
+void Core::State::schedule_reads() {
+  if (databases.empty() || guard(ProducerKind::main).broken) return;
+  const std::size_t first = first_to_read;
+  for (std::size_t offset = 0; offset < databases.size(); ++offset) {
+    Database& db = databases[(first + offset) % databases.size()];
+    if (!db.opened || db.reading != Reading::none) continue;
+    if (now >= db.floor_at) {
+      db.exhausted = false;
+      db.floor_at = now + options.floor_interval;
+    }
+    // Both sources in turn, so that neither starves the other.
+    const bool ready_first = !db.last_was_ready;
+    bool read_ready = ready_first && try_ready_pass(db);
+    if (!read_ready && !try_read(db)) read_ready = !ready_first && try_ready_pass(db);
+    db.last_was_ready = read_ready;
+    if (db.reading != Reading::none) first_to_read = (first + offset + 1) % databases.size();
+  }
+}
+
+SteadyTime Core::State::next_tick() const {
+  SteadyTime next = topics.next_ask();
+  for (const Database& db : databases) {
+    if (!db.opened) continue;
+    next = std::min(next, db.floor_at);
+    if (db.unmarked_since) next = std::min(next, *db.unmarked_since + options.mark_interval);
+    if (db.pass_wanted) next = std::min(next, std::max(now, db.pass_not_before));
+    if (db.reload_wanted) next = std::min(next, db.reload_not_before);
+    if (db.next_due_ms && !db.releasing) {
+      // Far-off times are looked at again now and then: the wall clock may be set, and the sum must not overflow.
+      const std::int64_t wait_ms = std::clamp<std::int64_t>(*db.next_due_ms - to_ms(wall), 0, 60'000);
+      next = std::min(next, now + std::chrono::milliseconds(wait_ms));
+    }
+  }
+  if (handed_rows > 0 && !outage) next = std::min(next, progress_at + options.outage_after);
+  return next;
+}
+
+}  // namespace txbox::relay

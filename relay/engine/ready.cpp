@@ -1,0 +1,114 @@
+// Passes over the rows of outbox_held that are ready again. Two sources of work, one order (store.md, I4): such a row
+// goes out only when the scan has passed it and nothing earlier of its lane is unresolved; a lane of which one row
+// was left in a pass is left for the rest of the pass.
+
+#include <iterator>
+#include <utility>
+
+#include "relay/engine/core_state.hpp"
+
+namespace txbox::relay {
+
+void Core::State::want_pass(Database& db) {
+  db.pass_wanted = true;
+  db.pass_not_before = now;
+}
+
+/// From the lowest id again, whatever a reading under way will show.
+void Core::State::restart_pass(Database& db) {
+  db.pass_running = false;
+  want_pass(db);
+}
+
+void Core::State::on_ready(const event::ReadyRead& event) {
+  Database& db = database(event.database);
+  db.reading = Reading::none;
+  db.reserved_rows = 0;
+  const bool current = db.pass_running && event.after == db.pass_after && !guard(ProducerKind::main).broken && !stopping;
+  if (current) {
+    // The lowest unresolved row of each lane with held rows: no ready row may pass it.
+    std::unordered_map<store::Lane, std::int64_t> first_open;
+    for (std::size_t index = 0; index < db.window.size() && !db.lanes.empty(); ++index) {
+      const Slot& slot = db.window.at(index);
+      if (slot.has_lane && is_unresolved(slot.state)) first_open.try_emplace(slot.lane, slot.id);
+    }
+    bool through = true;
+    for (std::size_t index = 0; index < event.rows.size() && through && db.pass_running; ++index) {
+      through = take_ready(db, event.rows[index], static_cast<std::uint32_t>(index), first_open);
+      if (through) db.pass_after = event.rows[index].id;
+    }
+    if (through && db.pass_running && event.exhausted) end_pass(db);
+  } else {
+    restart_pass(db);
+  }
+  db.done_while_reading.clear();
+  db.held_while_reading.clear();
+}
+
+void Core::State::end_pass(Database& db) {
+  db.pass_running = false;
+  if (db.pass_left_rows && !db.pass_wanted) {
+    // What the rows that were left wait for ends in a mark; the wait keeps this from turning in circles.
+    db.pass_wanted = true;
+    db.pass_not_before = now + 2 * options.mark_interval;
+  }
+  // A suspect that is not ready any more (a person took it back) must not keep its lane on probation.
+  for (auto next = db.ready_suspects.begin(); next != db.ready_suspects.end();) {
+    const auto [id, lane] = *next;
+    const bool gone = !db.pass_suspects.contains(id) && !db.ready.contains(id);
+    next = gone ? db.ready_suspects.erase(next) : std::next(next);
+    if (!gone || !lane) continue;
+    --db.lanes.entry(*lane).suspects;
+    check_lane_return(db, *lane);
+  }
+}
+
+/// Whether the row must be left in this pass, its lane with it.
+bool Core::State::ready_must_wait(Database& db, const store::OutboxRow& row,
+                                  const std::unordered_map<store::Lane, std::int64_t>& first_open) {
+  // In the window it must be known as held: else the scan has not passed it, or it is in flight all the same.
+  const Slot* scanned = db.window.find(row.id);
+  if (row.id > db.window.last() || (scanned != nullptr && scanned->state != SlotState::held)) return true;
+  if (!row.held_lane) return false;
+  if (db.pass_skipped.contains(*row.held_lane) || db.held_while_reading.contains(*row.held_lane)) return true;
+  const auto open = first_open.find(*row.held_lane);
+  return open != first_open.end() && open->second < row.id;
+}
+
+/// False: the pass stands before this row.
+bool Core::State::take_ready(Database& db, const store::OutboxRow& row, std::uint32_t row_index,
+                             const std::unordered_map<store::Lane, std::int64_t>& first_open) {
+  const auto leave = [&] {
+    db.pass_left_rows = true;
+    if (row.held_lane) db.pass_skipped.insert(*row.held_lane);
+    return true;
+  };
+  const auto known = db.ready.find(row.id);
+  if (known != db.ready.end()) {
+    const bool held_again = known->second.state == SlotState::hold_pending || known->second.state == SlotState::hold_marking;
+    return held_again ? leave() : true;
+  }
+  if (db.ready_suspects.contains(row.id)) db.pass_suspects.insert(row.id);
+  if (row.sent || db.done_while_reading.contains(row.id)) return true;
+  if (ready_must_wait(db, row, first_open)) return leave();
+  if (open_rows() >= options.window_rows && open_rows() > 0) return false;
+  Slot slot = make_slot(row);
+  slot.suspect = db.ready_suspects.contains(row.id);
+  Decision decision = decide(db, row, slot, {.from_held = true, .is_new = true});
+  if (decision.verdict == Verdict::stop) {
+    db.pass_stalled_on = decision.stalled_on;
+    db.pass_stalled_bytes = decision.stalled_bytes;
+    return false;
+  }
+  if (decision.verdict == Verdict::defer) return leave();
+  Slot& kept = db.ready.emplace(row.id, slot).first->second;
+  ++db.open_rows;
+  if (decision.verdict == Verdict::produce) {
+    hand_over(db, kept, decision, row_index);
+    return true;
+  }
+  hold(db, kept, decision.held, decision.due_at_ms, std::move(decision.reason));
+  return leave();
+}
+
+}  // namespace txbox::relay
