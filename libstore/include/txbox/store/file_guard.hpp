@@ -7,8 +7,9 @@
 namespace txbox::store {
 
 /// Refuses what WAL or the lock cannot serve, before the file is opened: hard links, a path that is itself a mount
-/// point, network file systems (nfs, cifs/smb, fuse, 9p, virtiofs, ceph, ...), -wal or -shm not writable by this user. Errors:
-/// moved (no such file), unsupported_file, corrupt (not a database: the header is not SQLite's).
+/// point, network file systems (nfs, cifs/smb, fuse, 9p, virtiofs, ceph, ...), -wal or -shm not writable by this user.
+/// An empty file passes: SQLite takes it for a new database. Safe from any thread. Errors: moved (no such file),
+/// unsupported_file, corrupt (not a database: the header is not SQLite's).
 void check_file(const std::string& path);
 
 /// The name of the file system that a path lies on, and whether WAL is refused there. Split for tests.
@@ -21,12 +22,14 @@ struct FileSystemKind {
 /// One active relay per file: flock on the database's own inode, on a read-only O_CLOEXEC descriptor opened
 /// before the first sqlite3_open of that file in this process and never closed before exit (closing any
 /// descriptor of the file drops SQLite's POSIX locks, so the destructor keeps the descriptor and
-/// only unlocks). Through symlinks and second opens in one process the lock is refused all the same.
+/// only unlocks). Through symlinks and second opens in one process the lock is refused all the same. A child
+/// made by fork() without exec shares the lock and keeps it when the holder dies. Safe from any thread.
 class RelayLock {
  public:
   /// Waits for nothing. Throws owned, moved.
   static RelayLock acquire(const std::string& path);
-  /// Blocks until the holder is gone or `cancel_fd` is readable; nullopt when cancelled.
+  /// Blocks until the holder is gone or `cancel_fd` is readable; nullopt when cancelled. Asks every 50 ms, since
+  /// flock() has no descriptor to poll, and follows the path when the file is replaced meanwhile. Throws moved.
   static std::optional<RelayLock> wait(const std::string& path, int cancel_fd);
   RelayLock(RelayLock&& other) noexcept;
   RelayLock& operator=(RelayLock&& other) noexcept;
@@ -37,9 +40,19 @@ class RelayLock {
   int descriptor_ = -1;
 };
 
+/// Where a file lives: what a copy of it does not share.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::string machine_id;  ///< /etc/machine-id; empty where there is none.
+};
+/// Asks the file system without opening the file. Throws moved (no such file).
+[[nodiscard]] FileIdentity file_identity(const std::string& path);
+
 /// What the relay last read and made durable, kept outside the database so that a restored older copy is
 /// seen (exit 22). One small file in the state directory, named by the store's uuid, replaced atomically
-/// (write, fsync, rename). A missing or unreadable witness is a note, never an error.
+/// (write, fsync, rename). A missing or unreadable witness is a note, never an error. Written only after the
+/// barrier: otherwise a power cut that takes unsynced rows away would look like a restore.
 struct Witness {
   std::int64_t incarnation = 1;
   std::int64_t anchor_id = 0;

@@ -46,8 +46,9 @@ struct MarkResult {
 /// Writes the relay's notes: receipts, held rows and settled_through, one BEGIN IMMEDIATE transaction a call.
 /// Every write is idempotent (I3, I5 hold even if two relays run), so a call that threw may be made again
 /// with the same request. Single-threaded, on its own connection of purpose `relay`. Before each write:
-/// HAS_MOVED and schema_version. Errors: busy (try again), disk_full (try again later), moved, corrupt,
-/// restored (a receipt's nonce does not match its row), schema_newer, schema_differs.
+/// HAS_MOVED and schema_version. Errors: busy (try again), commit_unknown (try again), disk_full (try again later),
+/// moved, corrupt, restored (a receipt's nonce does not match its row), schema_newer, schema_differs, and
+/// from the constructor not_installed.
 class OutboxMarker {
  public:
   explicit OutboxMarker(Connection& connection);
@@ -56,8 +57,11 @@ class OutboxMarker {
   ~OutboxMarker();
 
   /// Finds or adds the small number under which receipts name a Kafka cluster (its id as Kafka gives it).
+  /// Receipts that are written before carry 0: not known.
   void use_cluster(const std::string& kafka_cluster_id);
 
+  /// What a person decided stays: a hold changes no row that is parked or skipped. A note for a row that retention
+  /// took meanwhile (another relay had settled it) is passed over.
   MarkResult mark(const MarkRequest& request);
 
   /// scheduled -> ready where due_at <= now, at most `limit` rows in one transaction. Returns how many.

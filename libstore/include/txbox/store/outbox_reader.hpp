@@ -16,8 +16,10 @@ namespace txbox::store {
 /// One row as the relay needs it. Views point into the RowBatch and live until its next clear().
 struct OutboxRow {
   std::int64_t id = 0;
-  std::uint64_t nonce_prefix = 0;                ///< The nonce's first 8 bytes, big-endian: what receipts and held rows carry.
-  std::string_view nonce;                        ///< All 10 bytes; empty when the row's nonce is malformed (such a row is parked).
+  /// The nonce's first 8 bytes, big-endian: what receipts and held rows carry. 0 for a malformed nonce.
+  std::uint64_t nonce_prefix = 0;
+  /// All 10 bytes; empty when the row's nonce is malformed (such a row is parked).
+  std::string_view nonce;
   std::string_view event_id;                     ///< The application's, empty when null.
   std::string_view topic;
   std::optional<std::int32_t> partition;
@@ -31,7 +33,8 @@ struct OutboxRow {
   std::optional<HeldState> held;                 ///< The held row's state in the same snapshot.
   std::optional<Lane> held_lane;                 ///< The lane stored with the held row.
   std::int32_t attempts = 0;                     ///< From the held row.
-  bool redriven = false;                         ///< A person retried it: header txbox-redriven, no lane.
+  /// A person retried it: header txbox-redriven. Its lane is held_lane, and none where its key had gone on.
+  bool redriven = false;
   /// key + payload + headers as they are in the row.
   [[nodiscard]] std::size_t record_bytes() const noexcept { return key.size() + payload.size() + headers.size(); }
 };
@@ -77,7 +80,7 @@ struct Progress {
 /// Reads the outbox for the relay on a connection of purpose `relay`. Single-threaded. Every call is one
 /// snapshot, leaves no statement open, and starts with the checks of P9: HAS_MOVED (moved), the anchor
 /// (restored: the newest row read before must still be there with its nonce, and settled_through <= max(id)),
-/// and, when schema_version moved, the schema's text (schema_differs).
+/// and, when schema_version moved, the schema's text (schema_differs). The constructor throws not_installed.
 class OutboxReader {
  public:
   explicit OutboxReader(Connection& connection);

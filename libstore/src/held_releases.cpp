@@ -1,0 +1,65 @@
+#include "held_releases.hpp"
+
+#include <sqlite3.h>
+
+#include <limits>
+
+#include <txbox/store/held_state.hpp>
+
+#include "outbox_sql.hpp"
+
+namespace txbox::store {
+
+HeldReleases::HeldReleases(sqlite3* db)
+    : db_(db),
+      due_(db, sql::kReleaseDue),
+      waiting_of_topic_(db, sql::kWaitingOfTopic),
+      lane_from_start_(db, sql::kLaneFromStart),
+      make_ready_(db, sql::kMakeReady) {}
+
+std::int64_t HeldReleases::due(std::int64_t now_ms, std::int64_t limit) {
+  due_.bind(1, now_ms).bind(2, limit);
+  due_.execute();
+  return sqlite3_changes64(db_);
+}
+
+void HeldReleases::collect(const TopicWalk& walk) {
+  const ResetGuard guard(waiting_of_topic_);
+  waiting_of_topic_.bind(1, walk.after).bind(2, walk.through).bind(3, std::string_view(walk.topic)).bind(4, walk.limit);
+  while (waiting_of_topic_.step()) ids_.push_back(waiting_of_topic_.column_int64(0));
+}
+
+std::int64_t HeldReleases::topic(const std::string& topic, std::int64_t limit) {
+  ids_.clear();
+  const std::int64_t walked = topic_walked_through_[topic];
+  collect({.topic = topic, .after = walked, .through = std::numeric_limits<std::int64_t>::max(), .limit = limit});
+  const std::int64_t left = limit - static_cast<std::int64_t>(ids_.size());
+  topic_walked_through_[topic] = left > 0 || ids_.empty() ? 0 : ids_.back();
+  // A row may have been set to wait behind the walk's back; such rows are few and come when the walk is through.
+  if (left > 0 && walked > 0) collect({.topic = topic, .after = 0, .through = walked, .limit = left});
+  return make_ready();
+}
+
+std::int64_t HeldReleases::lane(Lane lane, std::int64_t limit) {
+  ids_.clear();
+  {
+    const ResetGuard guard(lane_from_start_);
+    lane_from_start_.bind(1, lane);
+    while (static_cast<std::int64_t>(ids_.size()) < limit && lane_from_start_.step()) {
+      const std::optional<HeldState> state = held_state_from(lane_from_start_.column_text(1));
+      if (state == HeldState::parked || state == HeldState::waiting) break;
+      if (state == HeldState::blocked) ids_.push_back(lane_from_start_.column_int64(0));
+    }
+  }
+  return make_ready();
+}
+
+std::int64_t HeldReleases::make_ready() {
+  for (const std::int64_t id : ids_) {
+    make_ready_.bind(1, id);
+    make_ready_.execute();
+  }
+  return static_cast<std::int64_t>(ids_.size());
+}
+
+}  // namespace txbox::store

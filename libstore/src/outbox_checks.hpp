@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <txbox/store/connection.hpp>
+#include <txbox/store/statement.hpp>
+
+namespace txbox::store {
+
+/// The checks of P9 that need no snapshot of their own. Single-threaded, like the connection it borrows.
+class OutboxChecks {
+ public:
+  /// Throws as schema_unchanged(), and not_installed. To be made before the statements that need the tables.
+  explicit OutboxChecks(Connection& connection);
+
+  /// Throws moved when the path no longer leads to the open file. Comes before every snapshot and write: what is
+  /// written into a deleted file is lost.
+  void file_in_place();
+
+  /// REQUIRES: a transaction is open. Throws schema_newer or schema_differs where the schema has changed since
+  /// the last call that passed; costs one cookie when it has not.
+  void schema_unchanged();
+
+  [[noreturn]] void throw_restored(const std::string& why) const;
+
+ private:
+  Connection& connection_;
+  Statement schema_version_;
+  std::int64_t verified_version_ = -1;
+};
+
+}  // namespace txbox::store

@@ -1,0 +1,97 @@
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <txbox/base/error.hpp>
+#include <txbox/store/connection.hpp>
+#include <txbox/store/wal_checkpoint.hpp>
+
+#include "outbox_checks.hpp"
+
+namespace txbox::store {
+
+namespace {
+
+constexpr std::chrono::seconds kFirstBackoff{1};
+constexpr std::chrono::seconds kLongestBackoff{60};
+constexpr useconds_t kPollUs = 200;
+
+/// Spans every wait of one checkpoint: SQLite asks for the writer's lock and for the readers' separately, and counts
+/// its calls from zero for each.
+struct Deadline {
+  sqlite3* db = nullptr;
+  std::chrono::steady_clock::time_point end;
+};
+
+int wait_or_interrupt(void* context, int /*calls*/) {
+  const auto* deadline = static_cast<const Deadline*>(context);
+  if (std::chrono::steady_clock::now() >= deadline->end) {
+    sqlite3_interrupt(deadline->db);
+    return 0;
+  }
+  ::usleep(kPollUs);
+  return 1;
+}
+
+std::int64_t size_of(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? static_cast<std::int64_t>(status.st_size) : 0;
+}
+
+}  // namespace
+
+struct WalCheckpoint::State {
+  explicit State(const std::string& path)
+      : connection(Connection::open(path, {.purpose = OpenPurpose::relay})), checks(connection) {
+    const char* wal = sqlite3_filename_wal(sqlite3_db_filename(connection.handle(), "main"));
+    wal_path = wal == nullptr ? path + "-wal" : wal;
+    deadline.db = connection.handle();
+    sqlite3_busy_handler(connection.handle(), &wait_or_interrupt, &deadline);
+  }
+
+  Connection connection;
+  OutboxChecks checks;
+  std::string wal_path;
+  Deadline deadline;
+  std::chrono::steady_clock::duration backoff = kFirstBackoff;
+  SteadyTime not_before{};
+};
+
+WalCheckpoint::WalCheckpoint(const std::string& path) : state_(std::make_unique<State>(path)) {}
+WalCheckpoint::~WalCheckpoint() = default;
+
+WalCheckpoint::Result WalCheckpoint::run(SteadyTime now) {
+  State& state = *state_;
+  Result result{.outcome = Outcome::not_due, .wal_bytes = size_of(state.wal_path)};
+  if (result.wal_bytes <= kWalBytesWanted || now < state.not_before) return result;
+  state.checks.file_in_place();
+  sqlite3* db = state.connection.handle();
+  state.deadline.end = std::chrono::steady_clock::now() + kDeadline;
+  int frames = 0;
+  int copied = 0;
+  const int code = sqlite3_wal_checkpoint_v2(db, "main", SQLITE_CHECKPOINT_TRUNCATE, &frames, &copied);
+  switch (code & 0xff) {
+    case SQLITE_OK:
+      result.outcome = Outcome::done;
+      break;
+    case SQLITE_INTERRUPT:
+    case SQLITE_LOCKED:
+    case SQLITE_BUSY:
+      result.outcome = Outcome::busy;
+      break;
+    default:
+      throw_sqlite_error(db, code, "checkpointing the WAL");
+  }
+  if (result.outcome == Outcome::done) {
+    state.backoff = kFirstBackoff;
+    state.not_before = now;
+    return result;
+  }
+  state.not_before = now + state.backoff;
+  state.backoff = std::min<std::chrono::steady_clock::duration>(state.backoff * 2, kLongestBackoff);
+  return result;
+}
+
+}  // namespace txbox::store
