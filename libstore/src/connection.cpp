@@ -1,16 +1,14 @@
-#include <txbox/store/connection.hpp>
-
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <cstring>
 #include <thread>
 #include <utility>
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <txbox/base/error.hpp>
 #include <txbox/base/random.hpp>
+#include <txbox/store/connection.hpp>
 #include <txbox/store/statement.hpp>
 
 namespace txbox::store {
@@ -69,7 +67,8 @@ void require_wal(sqlite3* db, OpenPurpose purpose) {
   if (mode == "wal") return;
   if (purpose == OpenPurpose::create) mode = pragma_text(db, "PRAGMA main.journal_mode=WAL");
   if (mode == "wal") return;
-  throw Error(ErrorCode::not_wal, "the file is in journal mode " + mode + ", not WAL: run `outbox-relay init` or PRAGMA journal_mode=WAL");
+  throw Error(ErrorCode::not_wal,
+              "the file is in journal mode " + mode + ", not WAL: run `outbox-relay init` or PRAGMA journal_mode=WAL");
 }
 
 }  // namespace
@@ -83,7 +82,8 @@ Connection Connection::open(const std::string& path, const OpenOptions& options)
   }
   if (!create) require_file(path);
   sqlite3* db = nullptr;
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (create ? SQLITE_OPEN_CREATE : 0);
+  const int flags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (create ? SQLITE_OPEN_CREATE : 0);
   const int code = sqlite3_open_v2(path.c_str(), &db, flags, nullptr);
   Connection connection(path, db);  // Closes the handle, which is there even when the open failed.
   if (code != SQLITE_OK) {
@@ -111,8 +111,12 @@ Connection& Connection::operator=(Connection&& other) noexcept {
   return *this;
 }
 
-Connection::~Connection() { sqlite3_close_v2(db_); }
+Connection::~Connection() {
+  sqlite3_close_v2(db_);
+}
 
-void Connection::set_busy_deadline(std::chrono::milliseconds deadline) noexcept { busy_wait_->deadline = deadline; }
+void Connection::set_busy_deadline(std::chrono::milliseconds deadline) noexcept {
+  busy_wait_->deadline = deadline;
+}
 
 }  // namespace txbox::store

@@ -1,7 +1,7 @@
-#include <txbox/store/held_state.hpp>
-
 #include <array>
 #include <utility>
+
+#include <txbox/store/held_state.hpp>
 
 namespace txbox::store {
 

@@ -14,15 +14,22 @@ ErrorCode error_code_of(int code, std::string_view text) noexcept {
   if (code == SQLITE_READONLY_DBMOVED) return ErrorCode::moved;
   switch (code & 0xff) {
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return ErrorCode::busy;
-    case SQLITE_FULL: return ErrorCode::disk_full;
+    case SQLITE_LOCKED:
+      return ErrorCode::busy;
+    case SQLITE_FULL:
+      return ErrorCode::disk_full;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-    case SQLITE_IOERR: return ErrorCode::corrupt;
-    case SQLITE_CONSTRAINT: return ErrorCode::refused;
+    case SQLITE_IOERR:
+      return ErrorCode::corrupt;
+    case SQLITE_TOOBIG:
+    case SQLITE_CONSTRAINT:
+      return ErrorCode::refused;
     // json_each inside a guard speaks for itself when the text is no JSON at all.
-    case SQLITE_ERROR: return text == "malformed JSON" ? ErrorCode::refused : ErrorCode::failure;
-    default: return ErrorCode::failure;
+    case SQLITE_ERROR:
+      return text == "malformed JSON" ? ErrorCode::refused : ErrorCode::failure;
+    default:
+      return ErrorCode::failure;
   }
 }
 
@@ -30,6 +37,9 @@ ErrorCode error_code_of(int code, std::string_view text) noexcept {
 
 void throw_sqlite_error(sqlite3* db, int code, const std::string& what) {
   const std::string text = sqlite3_errmsg(db);
+  // An application's connection may have extended result codes off, and a stale snapshot must not look merely busy.
+  const int extended = sqlite3_extended_errcode(db);
+  if ((extended & 0xff) == (code & 0xff)) code = extended;
   throw Error(error_code_of(code, text), what + ": " + text, sqlite3_get_autocommit(db) == 0);
 }
 

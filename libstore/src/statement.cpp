@@ -1,11 +1,10 @@
-#include <txbox/store/statement.hpp>
-
 #include <utility>
 
 #include <sqlite3.h>
 
 #include <txbox/base/error.hpp>
 #include <txbox/store/connection.hpp>
+#include <txbox/store/statement.hpp>
 
 namespace txbox::store {
 
@@ -26,7 +25,8 @@ std::string name_of(const char* sql) {
 }  // namespace
 
 Statement::Statement(sqlite3* db, std::string_view sql) : db_(db) {
-  const int code = sqlite3_prepare_v3(db, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &statement_, nullptr);
+  const int code =
+      sqlite3_prepare_v3(db, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &statement_, nullptr);
   if (code != SQLITE_OK) throw_sqlite_error(db, code, "preparing \"" + name_of(std::string(sql).c_str()) + "\"");
 }
 
@@ -39,10 +39,13 @@ Statement& Statement::operator=(Statement&& other) noexcept {
   return *this;
 }
 
-Statement::~Statement() { sqlite3_finalize(statement_); }
+Statement::~Statement() {
+  sqlite3_finalize(statement_);
+}
 
 void Statement::check_bound(int code) const {
-  if (code != SQLITE_OK) throw_sqlite_error(db_, code, "binding a value of \"" + name_of(sqlite3_sql(statement_)) + "\"");
+  if (code != SQLITE_OK)
+    throw_sqlite_error(db_, code, "binding a value of \"" + name_of(sqlite3_sql(statement_)) + "\"");
 }
 
 Statement& Statement::bind(int index, std::int64_t value) {
@@ -94,9 +97,13 @@ void Statement::reset() noexcept {
   sqlite3_clear_bindings(statement_);
 }
 
-bool Statement::column_is_null(int column) const { return column_type(column) == SQLITE_NULL; }
+bool Statement::column_is_null(int column) const {
+  return column_type(column) == SQLITE_NULL;
+}
 
-std::int64_t Statement::column_int64(int column) const { return sqlite3_column_int64(statement_, column); }
+std::int64_t Statement::column_int64(int column) const {
+  return sqlite3_column_int64(statement_, column);
+}
 
 std::optional<std::int64_t> Statement::column_optional(int column) const {
   if (column_is_null(column)) return std::nullopt;
@@ -116,7 +123,13 @@ BytesView Statement::column_bytes(int column) const {
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-int Statement::column_type(int column) const { return sqlite3_column_type(statement_, column); }
+int Statement::column_type(int column) const {
+  return sqlite3_column_type(statement_, column);
+}
+
+int Statement::times_prepared_again() const noexcept {
+  return sqlite3_stmt_status(statement_, SQLITE_STMTSTATUS_REPREPARE, 0);
+}
 
 void execute(sqlite3* db, const char* sql) {
   const int code = sqlite3_exec(db, sql, nullptr, nullptr, nullptr);

@@ -1,14 +1,15 @@
-#include <txbox/store/transaction.hpp>
-
 #include <sqlite3.h>
 
 #include <txbox/base/error.hpp>
 #include <txbox/store/connection.hpp>
 #include <txbox/store/statement.hpp>
+#include <txbox/store/transaction.hpp>
 
 namespace txbox::store {
 
-WriteTransaction::WriteTransaction(sqlite3* db) : db_(db) { execute(db, "BEGIN IMMEDIATE"); }
+WriteTransaction::WriteTransaction(sqlite3* db) : db_(db) {
+  execute(db, "BEGIN IMMEDIATE");
+}
 
 WriteTransaction::~WriteTransaction() {
   // SQLite may have rolled back by itself; a ROLLBACK that fails has nothing left to undo.
@@ -23,11 +24,14 @@ void WriteTransaction::commit() {
   }
   if ((code & 0xff) == SQLITE_BUSY) throw_sqlite_error(db_, sqlite3_extended_errcode(db_), "committing");
   // The commit frame may be in the WAL although a later step failed, so nobody here knows what became of it.
-  throw Error(ErrorCode::commit_unknown, std::string("committing: ") + sqlite3_errmsg(db_) + ": it may have happened; look at the data first",
+  throw Error(ErrorCode::commit_unknown,
+              std::string("committing: ") + sqlite3_errmsg(db_) + ": it may have happened; look at the data first",
               sqlite3_get_autocommit(db_) == 0);
 }
 
-ReadTransaction::ReadTransaction(sqlite3* db) : db_(db) { execute(db, "BEGIN"); }
+ReadTransaction::ReadTransaction(sqlite3* db) : db_(db) {
+  execute(db, "BEGIN");
+}
 
 ReadTransaction::~ReadTransaction() {
   if (sqlite3_get_autocommit(db_) == 0) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);

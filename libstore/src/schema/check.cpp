@@ -11,7 +11,8 @@ namespace schema {
 namespace {
 
 /// SQLite compares names without case, so a foreign "Outbox" is found as well.
-constexpr std::string_view kFind = "SELECT sql FROM main.sqlite_schema WHERE name = ?1 COLLATE NOCASE AND (type = 'trigger') = ?2";
+constexpr std::string_view kFind =
+    "SELECT sql FROM main.sqlite_schema WHERE name = ?1 COLLATE NOCASE AND (type = 'trigger') = ?2";
 
 }  // namespace
 
@@ -38,9 +39,10 @@ void require_same_text(sqlite3* db, const Part& part, std::int64_t max_record_by
   for (const Object& object : part.objects) {
     const Match match = match_of(db, object, max_record_bytes);
     if (match == Match::same) continue;
-    throw Error(ErrorCode::schema_differs, std::string(type_word(object.kind)) + " " + std::string(object.name) +
-                                               (match == Match::missing ? " is missing" : " was altered") +
-                                               ": run `outbox-relay init`, which puts triggers, indexes and views back");
+    throw Error(ErrorCode::schema_differs,
+                std::string(type_word(object.kind)) + " " + std::string(object.name) +
+                    (match == Match::missing ? " is missing" : " was altered") +
+                    ": run `outbox-relay init`, which puts triggers, indexes and views back");
   }
 }
 
@@ -53,10 +55,12 @@ std::int64_t meta_integer(sqlite3* db, std::string_view name, std::int64_t other
 void require_known_version(sqlite3* db) {
   const std::int64_t version = meta_integer(db, "schema_version", 0);
   if (version > kSchemaVersion) {
-    throw Error(ErrorCode::schema_newer, "the file has txbox schema " + std::to_string(version) + ", this program knows up to " +
-                                             std::to_string(kSchemaVersion) + ": use a newer txbox");
+    throw Error(ErrorCode::schema_newer, "the file has txbox schema " + std::to_string(version) +
+                                             ", this program knows up to " + std::to_string(kSchemaVersion) +
+                                             ": use a newer txbox");
   }
-  if (version < 1) throw Error(ErrorCode::schema_differs, "txbox_meta names no schema version: restore the row or a backup");
+  if (version < 1)
+    throw Error(ErrorCode::schema_differs, "txbox_meta names no schema version: restore the row or a backup");
 }
 
 }  // namespace schema
@@ -67,7 +71,8 @@ void verify(sqlite3* db, const schema::Part& part) {
   // A lone table of one of our names is not an installation; init says whose it is.
   if (schema::presence_of(db, schema::shared_part()) != schema::Presence::whole ||
       schema::presence_of(db, part) == schema::Presence::absent) {
-    throw Error(ErrorCode::not_installed, "the tables of the " + std::string(part.name) + " are missing: run `outbox-relay init`");
+    throw Error(ErrorCode::not_installed,
+                "the tables of the " + std::string(part.name) + " are missing: run `outbox-relay init`");
   }
   schema::require_known_version(db);
   if (schema::meta_integer(db, "schema_version", 0) < kSchemaVersion) {
@@ -80,9 +85,13 @@ void verify(sqlite3* db, const schema::Part& part) {
 
 }  // namespace
 
-void verify_outbox_schema(sqlite3* db) { verify(db, schema::outbox_part()); }
+void verify_outbox_schema(sqlite3* db) {
+  verify(db, schema::outbox_part());
+}
 
-void verify_inbox_schema(sqlite3* db) { verify(db, schema::inbox_part()); }
+void verify_inbox_schema(sqlite3* db) {
+  verify(db, schema::inbox_part());
+}
 
 StoreIdentity read_identity(sqlite3* db) {
   schema::require_known_version(db);

@@ -9,7 +9,8 @@ namespace {
 // One row a (group, event id): `epoch` is the newest replay that applied it, 0 for the ordinary run, so that an
 // ordinary claim conflicts with a claim of any epoch. cluster is null for rows of the plain SQL contract.
 constexpr std::string_view kInbox = R"((
-  consumer_group TEXT NOT NULL CHECK (typeof(consumer_group) = 'text' AND length(CAST(consumer_group AS BLOB)) BETWEEN 1 AND 255),
+  consumer_group TEXT NOT NULL
+    CHECK (typeof(consumer_group) = 'text' AND length(CAST(consumer_group AS BLOB)) BETWEEN 1 AND 255),
   event_id TEXT NOT NULL CHECK (typeof(event_id) = 'text' AND length(CAST(event_id AS BLOB)) BETWEEN 1 AND 255),
   epoch INTEGER NOT NULL DEFAULT 0 CHECK (typeof(epoch) = 'integer' AND epoch >= 0),
   cluster INTEGER,
@@ -25,15 +26,17 @@ constexpr std::string_view kInbox = R"((
 // Without it `INSERT OR IGNORE` with a null id would look like a duplicate and lose the message, and 'x' and x'78'
 // would be two ids.
 constexpr std::string_view kInboxGuard = R"( BEFORE INSERT ON inbox BEGIN SELECT CASE
-  WHEN NEW.consumer_group IS NULL OR typeof(NEW.consumer_group) <> 'text' OR length(CAST(NEW.consumer_group AS BLOB)) NOT BETWEEN 1 AND 255
-    OR instr(NEW.consumer_group, char(0))
-    THEN RAISE(ABORT, 'txbox: consumer_group must be text of 1 to 255 bytes without NUL')
-  WHEN NEW.event_id IS NULL OR typeof(NEW.event_id) <> 'text' OR length(CAST(NEW.event_id AS BLOB)) NOT BETWEEN 1 AND 255
-    OR instr(NEW.event_id, char(0))
-    THEN RAISE(ABORT, 'txbox: event_id must be text of 1 to 255 bytes without NUL: bind the message''s id as text, and park a message that has none')
-  WHEN NEW.epoch IS NULL OR typeof(NEW.epoch) <> 'integer' OR NEW.epoch < 0 THEN RAISE(ABORT, 'txbox: epoch must be an integer from 0: leave the column out')
-  WHEN NEW.processed_at IS NULL OR typeof(NEW.processed_at) <> 'integer' OR NEW.processed_at NOT BETWEEN 100000000000 AND 99999999999999
-    THEN RAISE(ABORT, 'txbox: processed_at must be milliseconds since 1970: leave the column out for now')
+  WHEN NEW.consumer_group IS NULL OR typeof(NEW.consumer_group) <> 'text'
+    OR length(CAST(NEW.consumer_group AS BLOB)) NOT BETWEEN 1 AND 255 OR instr(NEW.consumer_group, char(0)) THEN
+    RAISE(ABORT, 'txbox: consumer_group must be text of 1 to 255 bytes without NUL')
+  WHEN NEW.event_id IS NULL OR typeof(NEW.event_id) <> 'text'
+    OR length(CAST(NEW.event_id AS BLOB)) NOT BETWEEN 1 AND 255 OR instr(NEW.event_id, char(0)) THEN
+    RAISE(ABORT, 'txbox: event_id must be text of 1 to 255 bytes without NUL: park a message that has none')
+  WHEN NEW.epoch IS NULL OR typeof(NEW.epoch) <> 'integer' OR NEW.epoch < 0 THEN
+    RAISE(ABORT, 'txbox: epoch must be an integer from 0: leave the column out')
+  WHEN NEW.processed_at IS NULL OR typeof(NEW.processed_at) <> 'integer'
+    OR NEW.processed_at NOT BETWEEN 100000000000 AND 99999999999999 THEN
+    RAISE(ABORT, 'txbox: processed_at must be ms since 1970: leave the column out')
   END; END)";
 
 // clean is set when a partition is given up in order and cleared when it is taken: 0 at a start means that the
@@ -70,7 +73,8 @@ constexpr std::string_view kInboxAttempts = R"((
   PRIMARY KEY (consumer_group, cluster, topic, partition, offset)
 ) WITHOUT ROWID)";
 
-// key and payload keep their bytes and null; headers are JSON pairs, where a name that is not UTF-8 is {"base64":"..."}.
+// key and payload keep their bytes and null; headers are JSON pairs, where a name that is not UTF-8 is
+// {"base64":"..."}.
 constexpr std::string_view kInboxParked = R"((
   id INTEGER PRIMARY KEY,
   consumer_group TEXT NOT NULL,
@@ -121,7 +125,8 @@ constexpr std::string_view kMeta = R"((
 // What people did to rows and to the store: never a key or a payload.
 constexpr std::string_view kAudit = R"((
   id INTEGER PRIMARY KEY,
-  at INTEGER NOT NULL DEFAULT (CAST(strftime('%s','now') AS INTEGER) * 1000 + CAST(substr(strftime('%f','now'), 4) AS INTEGER)),
+  at INTEGER NOT NULL
+    DEFAULT (CAST(strftime('%s','now') AS INTEGER) * 1000 + CAST(substr(strftime('%f','now'), 4) AS INTEGER)),
   who TEXT NOT NULL,
   action TEXT NOT NULL,
   event_id TEXT,

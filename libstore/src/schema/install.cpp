@@ -10,6 +10,7 @@
 #include <txbox/store/schema.hpp>
 #include <txbox/store/statement.hpp>
 
+#include "guest.hpp"
 #include "schema/check.hpp"
 #include "schema/migrations.hpp"
 #include "schema/objects.hpp"
@@ -30,25 +31,31 @@ std::string pragma_text(sqlite3* db, const char* sql) {
 
 void require_usable(sqlite3* db, const InstallOptions& options) {
   if (options.max_record_bytes < 0 || options.max_record_bytes > kMaxRecordBytesCeiling) {
-    throw Error(ErrorCode::invalid_argument, "max_record_bytes must be from 1 to " + std::to_string(kMaxRecordBytesCeiling) + ", or 0 for the default");
+    throw Error(ErrorCode::invalid_argument, "max_record_bytes must be from 1 to " +
+                                                 std::to_string(kMaxRecordBytesCeiling) + ", or 0 for the default");
   }
   if (sqlite3_get_autocommit(db) == 0) {
-    throw Error(ErrorCode::invalid_argument, "the tables are not made inside an open transaction: COMMIT or ROLLBACK first", true);
+    throw Error(ErrorCode::invalid_argument,
+                "the tables are not made inside an open transaction: COMMIT or ROLLBACK first", true);
   }
   const char* file = sqlite3_db_filename(db, "main");
   if (file == nullptr || *file == '\0') {
-    throw Error(ErrorCode::unsupported_file, "the connection's main database is in memory or temporary: the boxes need a file");
+    throw Error(ErrorCode::unsupported_file,
+                "the connection's main database is in memory or temporary: the boxes need a file");
   }
   if (sqlite3_db_readonly(db, "main") == 1) {
-    throw Error(ErrorCode::unsupported_file, std::string(file) + " is open for reading only: open it for writing to make the tables");
+    throw Error(ErrorCode::unsupported_file,
+                std::string(file) + " is open for reading only: open it for writing to make the tables");
   }
   const std::string mode = pragma_text(db, "PRAGMA main.journal_mode");
   if (mode != "wal") {
-    throw Error(ErrorCode::not_wal, std::string(file) + " is in journal mode " + mode + ", not WAL: run PRAGMA journal_mode=WAL first");
+    throw Error(ErrorCode::not_wal,
+                std::string(file) + " is in journal mode " + mode + ", not WAL: run PRAGMA journal_mode=WAL first");
   }
   const std::string encoding = pragma_text(db, "PRAGMA main.encoding");
   if (encoding != "UTF-8") {
-    throw Error(ErrorCode::unsupported_file, std::string(file) + " is encoded as " + encoding + ": the boxes need a UTF-8 database");
+    throw Error(ErrorCode::unsupported_file,
+                std::string(file) + " is encoded as " + encoding + ": the boxes need a UTF-8 database");
   }
 }
 
@@ -89,11 +96,13 @@ class Installation {
   for (const schema::Object& object : part.objects) {
     if (object.kind == schema::Kind::table && schema::match_of(db, object, limit) == schema::Match::different) {
       throw Error(ErrorCode::foreign_table, "the file has a " + std::string(object.name) +
-                                                " that is not txbox's: rename it (ALTER TABLE " + std::string(object.name) + " RENAME TO ...), then try again");
+                                                " that is not txbox's: rename it (ALTER TABLE " +
+                                                std::string(object.name) + " RENAME TO ...), then try again");
     }
   }
-  throw Error(ErrorCode::schema_differs, "only some tables of the " + std::string(part.name) +
-                                             " are there: nothing is made beside them; restore the missing ones from a backup");
+  throw Error(ErrorCode::schema_differs,
+              "only some tables of the " + std::string(part.name) +
+                  " are there: nothing is made beside them; restore the missing ones from a backup");
 }
 
 /// Makes what is missing of a part and puts altered triggers, indexes and views back. A table that is there is never
@@ -105,10 +114,12 @@ bool complete(sqlite3* db, const schema::Part& part, std::int64_t limit) {
     if (match == schema::Match::same) continue;
     if (match == schema::Match::different) {
       if (object.kind == schema::Kind::table) {
-        throw Error(ErrorCode::schema_differs, "table " + std::string(object.name) +
-                                                   " was altered: copy its rows into a file that `outbox-relay init` made, or restore a backup");
+        throw Error(ErrorCode::schema_differs,
+                    "table " + std::string(object.name) +
+                        " was altered: copy its rows into a file that `outbox-relay init` made, or restore a backup");
       }
-      execute(db, ("DROP " + std::string(schema::type_word(object.kind)) + " main." + std::string(object.name)).c_str());
+      execute(db,
+              ("DROP " + std::string(schema::type_word(object.kind)) + " main." + std::string(object.name)).c_str());
     }
     execute(db, schema::create_text(object, limit).c_str());
     changed = true;
@@ -120,7 +131,8 @@ bool complete(sqlite3* db, const schema::Part& part, std::int64_t limit) {
 void refuse_foreign_names(sqlite3* db, const schema::Part& part) {
   for (const schema::Object& object : part.objects) {
     if (schema::match_of(db, object, 0) == schema::Match::missing) continue;
-    throw Error(ErrorCode::foreign_table, "the file has a " + std::string(object.name) + " that is not txbox's: rename or drop it, then try again");
+    throw Error(ErrorCode::foreign_table, "the file has a " + std::string(object.name) +
+                                              " that is not txbox's: rename or drop it, then try again");
   }
 }
 
@@ -129,7 +141,8 @@ void fill_new_store(sqlite3* db, std::int64_t limit) {
   schema::set_meta(db, "incarnation", 1);
   schema::set_meta(db, "max_record_bytes", limit);
   execute(db,
-          "INSERT INTO main.txbox_meta(name, value) SELECT 'store_uuid', substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-4' || substr(h, 14, 3)"
+          "INSERT INTO main.txbox_meta(name, value) SELECT 'store_uuid', substr(h, 1, 8) || '-' || substr(h, 9, 4) || "
+          "'-4' || substr(h, 14, 3)"
           " || '-' || substr('89ab', 1 + abs(random() % 4), 1) || substr(h, 18, 3) || '-' || substr(h, 21, 12)"
           " FROM (SELECT lower(hex(randomblob(16))) AS h)");
 }
@@ -148,7 +161,8 @@ InstallResult install_all(sqlite3* db, const InstallOptions& options) {
   const schema::Presence shared = schema::presence_of(db, schema::shared_part());
   const bool fresh = shared == schema::Presence::absent;
   if (fresh) {
-    // Without txbox_meta nothing of those names can be ours, or it lost its identity: both are refused before anything is made.
+    // Without txbox_meta nothing of those names can be ours, or it lost its identity: both are refused before anything
+    // is made.
     for (const schema::Part* part : {&schema::outbox_part(), &schema::inbox_part()}) {
       if (schema::presence_of(db, *part) != schema::Presence::absent) refuse_remains(db, *part, kDefaultMaxRecordBytes);
     }
@@ -159,7 +173,8 @@ InstallResult install_all(sqlite3* db, const InstallOptions& options) {
     result.created = true;
   } else {
     if (shared == schema::Presence::partial) refuse_remains(db, schema::shared_part(), 0);
-    if (schema::match_of(db, schema::shared_part().objects.front(), 0) == schema::Match::different) refuse_remains(db, schema::shared_part(), 0);
+    if (schema::match_of(db, schema::shared_part().objects.front(), 0) == schema::Match::different)
+      refuse_remains(db, schema::shared_part(), 0);
     schema::require_known_version(db);
     schema::run_migrations(db, schema::meta_integer(db, "schema_version", 0), schema::migrations());
     result.old_max_record_bytes = schema::meta_integer(db, "max_record_bytes", kDefaultMaxRecordBytes);
@@ -173,7 +188,8 @@ InstallResult install_all(sqlite3* db, const InstallOptions& options) {
     result.created = true;
   }
   if (want_inbox && install_part(db, schema::inbox_part(), result.max_record_bytes)) result.created = true;
-  if (result.max_record_bytes != result.old_max_record_bytes) schema::set_meta(db, "max_record_bytes", result.max_record_bytes);
+  if (result.max_record_bytes != result.old_max_record_bytes)
+    schema::set_meta(db, "max_record_bytes", result.max_record_bytes);
   return result;
 }
 
@@ -181,6 +197,7 @@ InstallResult install_all(sqlite3* db, const InstallOptions& options) {
 
 InstallResult install(sqlite3* db, const InstallOptions& options) {
   require_usable(db, options);
+  const KeepLastRowid keep(db);
   Installation installation(db);
   const InstallResult result = install_all(db, options);
   installation.commit();

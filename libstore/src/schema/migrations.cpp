@@ -4,7 +4,9 @@
 
 namespace txbox::store::schema {
 
-std::span<const Migration> migrations() noexcept { return {}; }
+std::span<const Migration> migrations() noexcept {
+  return {};
+}
 
 void run_migrations(sqlite3* db, std::int64_t from, std::span<const Migration> steps) {
   for (const Migration& step : steps) {
@@ -15,7 +17,9 @@ void run_migrations(sqlite3* db, std::int64_t from, std::span<const Migration> s
 }
 
 void set_meta(sqlite3* db, std::string_view name, std::int64_t value) {
-  Statement write(db, "INSERT INTO main.txbox_meta(name, value) VALUES (?1, ?2) ON CONFLICT(name) DO UPDATE SET value = excluded.value");
+  Statement write(db,
+                  "INSERT INTO main.txbox_meta(name, value) VALUES (?1, ?2) ON CONFLICT(name) DO UPDATE SET value = "
+                  "excluded.value");
   write.bind(1, name).bind(2, value);
   write.execute();
 }

@@ -16,7 +16,8 @@ enum class Kind { table, index, unique_index, trigger, view };
 struct Object {
   Kind kind;
   std::string_view name;
-  std::string_view body;  ///< From behind the name to the end, without a semicolon; `{limit}` stands for max_record_bytes.
+  std::string_view
+      body;  ///< From behind the name to the end, without a semicolon; `{limit}` stands for max_record_bytes.
 };
 
 /// Tables that belong together: all of a part are there, or none.

@@ -1,10 +1,9 @@
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <txbox/store/connection.hpp>
 #include <txbox/store/schema.hpp>
@@ -23,11 +22,14 @@ using txbox::test::TempDir;
 
 namespace {
 
-std::int64_t object_count(AppDatabase& app) { return app.number("SELECT count(*) FROM sqlite_schema"); }
+std::int64_t object_count(AppDatabase& app) {
+  return app.number("SELECT count(*) FROM sqlite_schema");
+}
 
 /// Everything in the schema, as one text to compare.
 std::string whole_schema(AppDatabase& app) {
-  return app.text("SELECT group_concat(sql, char(10)) FROM (SELECT sql FROM sqlite_schema ORDER BY type, name)").value_or("");
+  return app.text("SELECT group_concat(sql, char(10)) FROM (SELECT sql FROM sqlite_schema ORDER BY type, name)")
+      .value_or("");
 }
 
 }  // namespace
@@ -139,8 +141,9 @@ TEST_CASE("a foreign table of one of our names is refused by name and nothing is
 }
 
 TEST_CASE("a foreign view or index of one of our names is refused, not dropped") {
-  for (const char* sql : {"CREATE VIEW outbox AS SELECT 1", "CREATE VIEW outbox_status AS SELECT 1", "CREATE INDEX outbox_event_id ON t(x)",
-                          "CREATE TRIGGER outbox_guard AFTER INSERT ON t BEGIN SELECT 1; END"}) {
+  for (const char* sql :
+       {"CREATE VIEW outbox AS SELECT 1", "CREATE VIEW outbox_status AS SELECT 1",
+        "CREATE INDEX outbox_event_id ON t(x)", "CREATE TRIGGER outbox_guard AFTER INSERT ON t BEGIN SELECT 1; END"}) {
     CAPTURE(sql);
     const TempDir dir;
     AppDatabase app(dir.file("a.db"));

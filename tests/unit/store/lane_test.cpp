@@ -15,8 +15,12 @@ TEST_CASE("a lane's number never changes: files of older versions hold it") {
 
 TEST_CASE("topic, partition and key are kept apart") {
   const std::set<Lane> lanes{
-      lane_of("ab", std::nullopt, "c"), lane_of("a", std::nullopt, "bc"), lane_of("ab", 0, "c"), lane_of("ab", 1, "c"),
-      lane_of("ab", std::nullopt, ""),  lane_of("ab", std::nullopt, std::string_view("\0", 1)),
+      lane_of("ab", std::nullopt, "c"),
+      lane_of("a", std::nullopt, "bc"),
+      lane_of("ab", 0, "c"),
+      lane_of("ab", 1, "c"),
+      lane_of("ab", std::nullopt, ""),
+      lane_of("ab", std::nullopt, std::string_view("\0", 1)),
   };
   CHECK(lanes.size() == 6);
 }

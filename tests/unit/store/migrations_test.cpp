@@ -1,10 +1,11 @@
+#include "schema/migrations.hpp"
+
 #include <array>
 
 #include <doctest/doctest.h>
 
 #include <txbox/store/schema.hpp>
 
-#include "schema/migrations.hpp"
 #include "support/app_database.hpp"
 #include "support/temp_dir.hpp"
 

@@ -22,7 +22,11 @@ TEST_CASE("null, empty and bytes come out of a column as they were bound") {
   const AppDatabase app(dir.file("a.db"));
   Statement echo(app, "SELECT ?1, ?2, ?3, ?4, ?5");
   const std::string_view bytes("\0\xff", 2);
-  echo.bind_blob(1, BytesView()).bind_blob(2, BytesView(std::string_view())).bind_blob(3, bytes).bind(4, std::string_view()).bind(5, std::string_view("t\0x", 3));
+  echo.bind_blob(1, BytesView())
+      .bind_blob(2, BytesView(std::string_view()))
+      .bind_blob(3, bytes)
+      .bind(4, std::string_view())
+      .bind(5, std::string_view("t\0x", 3));
   const ResetGuard guard(echo);
   REQUIRE(echo.step());
   CHECK(echo.column_bytes(0).is_null());

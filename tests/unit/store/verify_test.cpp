@@ -23,7 +23,8 @@ TEST_CASE("every altered or missing object is found by name, and init puts back 
   };
   const Damage damages[] = {
       {"DROP TRIGGER outbox_guard", "outbox_guard"},
-      {"DROP TRIGGER outbox_headers; CREATE TRIGGER outbox_headers BEFORE INSERT ON outbox BEGIN SELECT 1; END", "outbox_headers"},
+      {"DROP TRIGGER outbox_headers; CREATE TRIGGER outbox_headers BEFORE INSERT ON outbox BEGIN SELECT 1; END",
+       "outbox_headers"},
       {"DROP TRIGGER outbox_order", "outbox_order"},
       {"DROP TRIGGER outbox_no_update", "outbox_no_update"},
       {"DROP TRIGGER outbox_no_delete", "outbox_no_delete"},
@@ -55,9 +56,12 @@ TEST_CASE("a rebuilt table that lost its triggers and defaults is refused, also 
   install(app, {});
   app.run("INSERT INTO outbox(topic) VALUES ('t')");
   // What migration tools do when a column changes.
-  app.run("CREATE TABLE rebuilt(id INTEGER PRIMARY KEY, event_id TEXT, nonce BLOB, topic TEXT, partition INTEGER, key TEXT, payload TEXT,"
-          " headers TEXT, created_at INTEGER, deliver_at INTEGER, as_is INTEGER);"
-          "INSERT INTO rebuilt SELECT * FROM outbox; PRAGMA legacy_alter_table=ON; DROP TABLE outbox; ALTER TABLE rebuilt RENAME TO outbox");
+  app.run(
+      "CREATE TABLE rebuilt(id INTEGER PRIMARY KEY, event_id TEXT, nonce BLOB, topic TEXT, partition INTEGER, key "
+      "TEXT, payload TEXT,"
+      " headers TEXT, created_at INTEGER, deliver_at INTEGER, as_is INTEGER);"
+      "INSERT INTO rebuilt SELECT * FROM outbox; PRAGMA legacy_alter_table=ON; DROP TABLE outbox; ALTER TABLE rebuilt "
+      "RENAME TO outbox");
   const auto error = error_of([&] { verify_outbox_schema(app); });
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::schema_differs);

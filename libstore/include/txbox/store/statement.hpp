@@ -42,6 +42,9 @@ class Statement {
   [[nodiscard]] BytesView column_bytes(int column) const;        ///< Text or blob as its bytes; null, empty and bytes kept apart.
   [[nodiscard]] int column_type(int column) const;
 
+  /// How often SQLite compiled it anew by itself, because the schema had changed.
+  [[nodiscard]] int times_prepared_again() const noexcept;
+
  private:
   void check_bound(int code) const;
 
