@@ -1,0 +1,248 @@
+#include "relay/engine/kafka_side.hpp"
+
+#include <algorithm>
+
+#include <txbox/base/check.hpp>
+#include <txbox/base/error.hpp>
+
+#include "relay/engine/outcome.hpp"
+
+namespace txbox::relay {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// After a purge every report comes within a millisecond; the bound is for a client that has lost its mind.
+constexpr auto kPurgeDeadline = 3s;
+// A full queue only happens when the window is wider than librdkafka's queue; it empties at the broker's pace.
+constexpr auto kQueueFullStep = 10ms;
+constexpr int kQueueFullSteps = 100;
+// librdkafka's defaults of batch.size and message.max.bytes, which stand where no topic says otherwise.
+constexpr std::int64_t kDefaultBytes = 1'000'000;
+// Reports served before the loop looks at its other descriptors again.
+constexpr std::size_t kReportsAtOnce = 10'000;
+
+// A tag carries the row and its database through librdkafka.
+constexpr unsigned kRowBits = 48;
+constexpr std::int64_t kRowLimit = std::int64_t{1} << kRowBits;
+
+std::uint64_t tag_of(DatabaseIndex database, std::int64_t row) {
+  if (row < 0 || row >= kRowLimit) throw Error(ErrorCode::corrupt, "an outbox id is far above what commits can reach");
+  return (std::uint64_t{database} << kRowBits) | static_cast<std::uint64_t>(row);
+}
+
+std::size_t index_of(ProducerKind kind) noexcept { return static_cast<std::size_t>(kind); }
+
+/// A row that was not taken is certainly not in the log.
+event::Report report_of(const command::Produce& produce, std::int64_t row, int error) {
+  event::Report report;
+  report.database = produce.database;
+  report.row = row;
+  report.producer = produce.producer;
+  report.generation = produce.generation;
+  report.kind = classify(error, kafka::Persistence::not_persisted);
+  report.error = error;
+  report.partition = produce.partition;
+  return report;
+}
+
+}  // namespace
+
+KafkaSide::KafkaSide(kafka::ProducerOptions options, std::string id_header)
+    : options_(std::move(options)), headers_(std::move(id_header)) {}
+
+KafkaSide::~KafkaSide() = default;
+
+void KafkaSide::hand_over(std::span<const command::Produce> produces, std::span<const store::OutboxRow> rows,
+                          std::vector<event::Report>& out) {
+  for (const command::Produce& produce : produces) {
+    Slot& slot = slots_[index_of(produce.producer)];
+    if (!slot.producer && slot.phase == Phase::running) {
+      slot.generation = produce.generation;
+      make(produce.producer);
+    }
+    if (slot.closed || slot.phase != Phase::running || slot.generation != produce.generation) continue;
+    const store::OutboxRow& row = rows[produce.row_index];
+    if (const int error = hand_over_one(slot, produce, row); error != 0) {
+      slot.closed = true;
+      out.push_back(report_of(produce, row.id, error));
+    }
+  }
+}
+
+int KafkaSide::hand_over_one(Slot& slot, const command::Produce& produce, const store::OutboxRow& row) {
+  const auto headers = headers_.of(row);
+  if (!headers) return kafka_error::kInvalidRecord;
+  const std::uint64_t tag = tag_of(produce.database, row.id);
+  const std::string& topic = topic_name(row.topic);
+  int error = slot.producer->produce(topic, produce.partition, row.key, row.payload, *headers, tag);
+  for (int step = 0; error == kafka_error::kQueueFull && step < kQueueFullSteps; ++step) {
+    slot.producer->poll(kQueueFullStep, deliveries_);
+    gather_from(produce.producer, early_);
+    error = slot.producer->produce(topic, produce.partition, row.key, row.payload, *headers, tag);
+  }
+  return error;
+}
+
+const std::string& KafkaSide::topic_name(std::string_view topic) {
+  if (last_topic_ != topic) last_topic_.assign(topic);
+  return last_topic_;
+}
+
+bool KafkaSide::gather(std::vector<event::Report>& out) {
+  out.insert(out.end(), early_.begin(), early_.end());
+  early_.clear();
+  const bool all_of_main = gather_from(ProducerKind::main, out);
+  const bool all_of_probation = gather_from(ProducerKind::probation, out);
+  return all_of_main && all_of_probation;
+}
+
+bool KafkaSide::gather_from(ProducerKind kind, std::vector<event::Report>& out) {
+  Slot& slot = slots_[index_of(kind)];
+  if (!slot.producer) return true;
+  bool all = false;
+  while (!all && deliveries_.size() < kReportsAtOnce) {
+    const std::size_t before = deliveries_.size();
+    slot.producer->poll(0ms, deliveries_);
+    all = deliveries_.size() == before;
+  }
+  out.reserve(out.size() + deliveries_.size());
+  for (const kafka::DeliveryReport& delivery : deliveries_) {
+    event::Report report;
+    report.database = static_cast<DatabaseIndex>(delivery.tag >> kRowBits);
+    report.row = static_cast<std::int64_t>(delivery.tag & (static_cast<std::uint64_t>(kRowLimit) - 1));
+    report.producer = kind;
+    report.generation = slot.generation;
+    report.kind = classify(delivery.error, delivery.persistence);
+    report.error = delivery.error;
+    report.partition = delivery.partition;
+    report.offset = delivery.offset;
+    out.push_back(report);
+  }
+  deliveries_.clear();
+  // After a fatal error some records never report by themselves; a purge makes each of them answer.
+  if (slot.phase == Phase::running && slot.producer->fatal() && slot.producer->in_queue() > 0) {
+    slot.producer->purge();
+    slot.closed = true;
+  }
+  return all;
+}
+
+void KafkaSide::rebuild(const command::Rebuild& wish, SteadyTime now) {
+  Slot& slot = slots_[index_of(wish.producer)];
+  TXBOX_CHECK(slot.phase == Phase::running);
+  slot.next_generation = wish.next_generation;
+  slot.not_before = now + wish.wait;
+  slot.purge_deadline = now + kPurgeDeadline;
+  slot.phase = Phase::purging;
+  slot.closed = true;
+  if (slot.producer) slot.producer->purge();
+}
+
+void KafkaSide::advance(SteadyTime now, std::vector<event::ProducerReady>& out) {
+  for (const ProducerKind kind : {ProducerKind::main, ProducerKind::probation}) {
+    Slot& slot = slots_[index_of(kind)];
+    if (slot.phase == Phase::purging &&
+        (!slot.producer || slot.producer->in_queue() == 0 || now >= slot.purge_deadline)) {
+      slot.producer.reset();
+      slot.phase = Phase::waiting;
+    }
+    if (slot.phase == Phase::waiting && now >= slot.not_before) {
+      slot.phase = Phase::running;
+      slot.generation = slot.next_generation;
+      make(kind);
+      out.push_back({kind, slot.generation});
+    }
+  }
+}
+
+SteadyTime KafkaSide::next_deadline() const noexcept {
+  SteadyTime next = SteadyTime::max();
+  for (const Slot& slot : slots_) {
+    if (slot.phase == Phase::purging) next = std::min(next, slot.purge_deadline);
+    if (slot.phase == Phase::waiting) next = std::min(next, slot.not_before);
+  }
+  return next;
+}
+
+bool KafkaSide::know_topic(const std::string& topic, const TopicFacts& facts) {
+  if (facts.state != TopicFacts::State::usable) return true;
+  topic_limits_[topic] = facts.message_bytes_max;
+  for (Slot& slot : slots_) {
+    if (slot.producer) slot.producer->add_topic(topic);
+  }
+  return fit();
+}
+
+bool KafkaSide::fit() {
+  for (const ProducerKind kind : {ProducerKind::main, ProducerKind::probation}) {
+    Slot& slot = slots_[index_of(kind)];
+    // A producer under way to its rebuild takes the new limits along.
+    if (!slot.producer || slot.phase != Phase::running || fits(slot)) continue;
+    if (slot.closed || slot.producer->in_queue() > 0) return false;
+    // Nothing is in flight, so nobody can tell the new producer from the old one: it keeps the generation.
+    slot.producer.reset();
+    make(kind);
+  }
+  return true;
+}
+
+KafkaSide::Limits KafkaSide::wanted_limits() const noexcept {
+  Limits limits;
+  for (const auto& [topic, bytes] : topic_limits_) {
+    limits.batch_bytes = limits.batch_bytes == 0 ? bytes : std::min(limits.batch_bytes, bytes);
+    limits.message_bytes = std::max(limits.message_bytes, bytes);
+  }
+  return limits;
+}
+
+bool KafkaSide::fits(const Slot& slot) const noexcept {
+  const auto or_default = [](std::int64_t bytes) { return bytes == 0 ? kDefaultBytes : bytes; };
+  const Limits wanted = wanted_limits();
+  // Only the direction that endangers something counts: a batch too large, or a record that may go and would not.
+  const bool batch_fits = std::min(or_default(slot.batch_bytes), kDefaultBytes) <= or_default(wanted.batch_bytes);
+  return batch_fits && or_default(wanted.message_bytes) <= or_default(slot.message_bytes);
+}
+
+void KafkaSide::make(ProducerKind kind) {
+  Slot& slot = slots_[index_of(kind)];
+  const Limits limits = wanted_limits();
+  options_.one_record_a_batch = kind == ProducerKind::probation;
+  options_.batch_bytes_max = slot.batch_bytes = limits.batch_bytes;
+  options_.message_bytes_max = slot.message_bytes = limits.message_bytes;
+  slot.closed = false;
+  slot.producer = std::make_unique<kafka::Producer>(options_);
+  for (const auto& [topic, bytes] : topic_limits_) slot.producer->add_topic(topic);
+}
+
+std::array<int, 2> KafkaSide::report_descriptors() const noexcept {
+  std::array<int, 2> descriptors{-1, -1};
+  for (std::size_t index = 0; index < slots_.size(); ++index) {
+    if (slots_[index].producer) descriptors[index] = slots_[index].producer->report_descriptor();
+  }
+  return descriptors;
+}
+
+void KafkaSide::drain_report_descriptors() noexcept {
+  for (Slot& slot : slots_) {
+    if (slot.producer) slot.producer->drain_report_descriptor();
+  }
+}
+
+std::size_t KafkaSide::in_queue() const noexcept {
+  std::size_t records = 0;
+  for (const Slot& slot : slots_) records += slot.producer ? slot.producer->in_queue() : 0;
+  return records;
+}
+
+std::optional<kafka::ClientError> KafkaSide::take_client_error() {
+  std::optional<kafka::ClientError> newest;
+  for (Slot& slot : slots_) {
+    if (!slot.producer) continue;
+    if (auto error = slot.producer->take_client_error()) newest = std::move(error);
+  }
+  return newest;
+}
+
+}  // namespace txbox::relay

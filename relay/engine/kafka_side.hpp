@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <txbox/kafka/producer.hpp>
+
+#include "relay/engine/core.hpp"
+#include "relay/engine/record.hpp"
+
+namespace txbox::relay {
+
+/// The two producers and their lives: hands rows over, gathers reports, rebuilds what came to its end, and
+/// fits the clients' limits to the topics'. Decides nothing about rows. Single-threaded.
+class KafkaSide {
+ public:
+  KafkaSide(kafka::ProducerOptions options, std::string id_header);
+  KafkaSide(const KafkaSide&) = delete;
+  KafkaSide& operator=(const KafkaSide&) = delete;
+  ~KafkaSide();
+
+  /// Hands `rows[p.row_index]` over for each p, in order. A row that a producer did not take is reported in `out`, and
+  /// nothing more goes to that producer until it was rebuilt, since no successor may pass; the rest is dropped
+  /// without a report.
+  void hand_over(std::span<const command::Produce> produces, std::span<const store::OutboxRow> rows,
+                 std::vector<event::Report>& out);
+
+  /// Appends the reports that are there; false when more may be waiting.
+  bool gather(std::vector<event::Report>& out);
+
+  /// Starts a rebuild: purge, reports, destroy, the wait asked for, a new producer. advance() carries it on.
+  void rebuild(const command::Rebuild& wish, SteadyTime now);
+  /// Appends the producers that became ready.
+  void advance(SteadyTime now, std::vector<event::ProducerReady>& out);
+  /// When advance() is wanted at the latest.
+  [[nodiscard]] SteadyTime next_deadline() const noexcept;
+
+  /// Makes the topic's handle and fits batch and record limits to it. False when a producer must be replaced first
+  /// and still has records in flight: nothing may be handed over until fit() is true.
+  bool know_topic(const std::string& topic, const TopicFacts& facts);
+  bool fit();
+
+  /// Descriptors to poll, -1 where a producer is not there.
+  [[nodiscard]] std::array<int, 2> report_descriptors() const noexcept;
+  void drain_report_descriptors() noexcept;
+  [[nodiscard]] std::size_t in_queue() const noexcept;
+  /// The newest client error of either, for words to a person.
+  [[nodiscard]] std::optional<kafka::ClientError> take_client_error();
+
+ private:
+  enum class Phase { running, purging, waiting };
+  struct Slot {
+    std::unique_ptr<kafka::Producer> producer;
+    std::uint32_t generation = 0;
+    Phase phase = Phase::running;
+    bool closed = false;  ///< A row was not taken, or it was purged: nothing more may go to it.
+    std::uint32_t next_generation = 0;
+    SteadyTime purge_deadline{};
+    SteadyTime not_before{};
+    std::int64_t batch_bytes = 0;  ///< As its producer was made with; 0 is librdkafka's default.
+    std::int64_t message_bytes = 0;
+  };
+  struct Limits {
+    std::int64_t batch_bytes = 0;
+    std::int64_t message_bytes = 0;
+  };
+
+  [[nodiscard]] Limits wanted_limits() const noexcept;
+  [[nodiscard]] bool fits(const Slot& slot) const noexcept;
+  void make(ProducerKind kind);
+  int hand_over_one(Slot& slot, const command::Produce& produce, const store::OutboxRow& row);
+  bool gather_from(ProducerKind kind, std::vector<event::Report>& out);
+  const std::string& topic_name(std::string_view topic);
+
+  kafka::ProducerOptions options_;
+  RecordHeaders headers_;
+  std::array<Slot, 2> slots_;
+  std::map<std::string, std::int64_t, std::less<>> topic_limits_;  ///< Of the usable topics: bytes a record or batch.
+  std::string last_topic_;
+  std::vector<kafka::DeliveryReport> deliveries_;
+  std::vector<event::Report> early_;  ///< Gathered while a full queue was waited for.
+};
+
+}  // namespace txbox::relay

@@ -1,0 +1,132 @@
+#include "relay/engine/open_database.hpp"
+
+#include <algorithm>
+
+#include <txbox/base/error.hpp>
+#include <txbox/base/failpoint.hpp>
+#include <txbox/store/store_home.hpp>
+
+#include "relay/engine/witness_check.hpp"
+
+namespace txbox::relay {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// A reader waits only for a writer that holds the whole file (locking_mode=EXCLUSIVE, recovery after a crash).
+constexpr auto kReadDeadline = 1000ms;
+
+constexpr char kAdoptHint[] = "; if this file shall be published from now on, run `outbox-relay adopt --db FILE`";
+
+std::optional<store::RelayLock> take_lock(const OpenDatabaseOptions& options, const LogSink& log) {
+  try {
+    return store::RelayLock::acquire(options.path);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::owned || !options.standby) throw;
+  }
+  if (log) log(LogLevel::info, options.path + ": standing by, another relay holds the file");
+  return store::RelayLock::wait(options.path, options.cancel_descriptor);
+}
+
+}  // namespace
+
+std::unique_ptr<OpenDatabase> OpenDatabase::open(const OpenDatabaseOptions& options, const LogSink& log) {
+  store::check_file(options.path);
+  auto lock = take_lock(options, log);
+  if (!lock) return nullptr;
+  store::OpenOptions how;
+  how.purpose = store::OpenPurpose::relay;
+  how.busy_deadline = kReadDeadline;
+  auto connection = store::Connection::open(options.path, how);
+  store::verify_outbox_schema(connection.handle());
+  store::StoreIdentity identity = store::read_identity(connection.handle());
+  store::WitnessFile witness_file(options.state_directory, identity.store_uuid);
+  std::unique_ptr<OpenDatabase> database(new OpenDatabase(options.path, std::move(*lock), std::move(connection),
+                                                          std::move(identity), store::file_identity(options.path),
+                                                          std::move(witness_file)));
+  database->compare_home();
+  database->compare_witness(log);
+  return database;
+}
+
+OpenDatabase::OpenDatabase(std::string path, store::RelayLock lock, store::Connection connection,
+                           store::StoreIdentity identity, store::FileIdentity file, store::WitnessFile witness_file)
+    : path_(std::move(path)),
+      lock_(std::move(lock)),
+      connection_(std::move(connection)),
+      identity_(std::move(identity)),
+      file_(std::move(file)),
+      witness_file_(std::move(witness_file)),
+      reader_(connection_),
+      watch_(path_) {}
+
+OpenDatabase::~OpenDatabase() = default;
+
+void OpenDatabase::compare_home() {
+  if (store::check_home(connection_, file_) != store::HomeVerdict::copied) return;
+  throw Error(ErrorCode::restored,
+              path_ + ": a copy of a file that a relay has published from elsewhere; both would send the same rows" +
+                  kAdoptHint);
+}
+
+void OpenDatabase::compare_witness(const LogSink& log) {
+  const std::optional<store::Witness> witness = witness_file_.read();
+  switch (judge_witness(witness, identity_)) {
+    case WitnessVerdict::first_run:
+      if (log) log(LogLevel::info, path_ + ": no witness of an earlier run, so a restored older copy cannot be told");
+      return;
+    case WitnessVerdict::adopted:
+      return;
+    case WitnessVerdict::older_copy:
+      throw Error(ErrorCode::restored,
+                  path_ + ": the file is an older copy of itself (its incarnation went back)" + kAdoptHint);
+    case WitnessVerdict::same:
+      // The next read finds out whether the row that was read last is still there.
+      if (witness->anchor_id > 0) reader_.set_anchor({witness->anchor_id, witness->anchor_nonce_prefix});
+      return;
+  }
+}
+
+store::ReadResult OpenDatabase::read_after(const command::Read& wish, store::RowBatch& out) {
+  out.clear();
+  const store::ReadResult result = reader_.read_after(wish.after, wish.limits, out);
+  make_durable(out, result);
+  return result;
+}
+
+store::ReadResult OpenDatabase::read_ready(const command::ReadReady& wish, store::RowBatch& out) {
+  out.clear();
+  const store::ReadResult result = reader_.read_ready(wish.after, wish.scanned_through, wish.limits, out);
+  make_durable(out, result);
+  return result;
+}
+
+void OpenDatabase::make_durable(const store::RowBatch& batch, const store::ReadResult& result) {
+  if (batch.rows().empty()) return;
+  const store::OutboxRow& last = batch.rows().back();
+  if (last.id > durable_through_) {
+    reader_.barrier();
+    // The sync covers the whole WAL, so every row that the snapshot held is durable, not just those of this batch:
+    // a backlog of a million rows costs one sync.
+    durable_through_ = std::max(last.id, result.newest_id);
+    TXBOX_FAILPOINT("relay:after_barrier");
+  }
+  if (last.id > reader_.anchor().id) reader_.set_anchor({last.id, last.nonce_prefix});
+}
+
+std::optional<store::Witness> OpenDatabase::take_witness() {
+  const auto anchor = reader_.anchor();
+  if (anchor.id == witnessed_) return std::nullopt;
+  witnessed_ = anchor.id;
+  store::Witness witness;
+  witness.incarnation = identity_.incarnation;
+  witness.anchor_id = anchor.id;
+  witness.anchor_nonce_prefix = anchor.nonce_prefix;
+  witness.device = file_.device;
+  witness.inode = file_.inode;
+  witness.machine_id = file_.machine_id;
+  return witness;
+}
+
+}  // namespace txbox::relay

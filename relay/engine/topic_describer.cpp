@@ -1,0 +1,108 @@
+#include "relay/engine/topic_describer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include <txbox/base/error.hpp>
+
+#include "relay/engine/outcome.hpp"
+
+namespace txbox::relay {
+
+namespace {
+using namespace std::chrono_literals;
+// Long for a broker that lives, short enough for a stop to wait for.
+constexpr auto kAnswerTimeout = 2000ms;
+}  // namespace
+
+struct TopicDescriber::State {
+  State(const kafka::ProducerOptions& options, const EventDescriptor& wake_descriptor)
+      : client(options), wake(wake_descriptor) {}
+
+  void run() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [&] { return stopping || !wanted.empty(); });
+      if (stopping) return;
+      std::vector<std::string> topics;
+      topics.swap(wanted);
+      lock.unlock();
+      TopicAnswer answer = ask(topics);
+      lock.lock();
+      answers.push_back(std::move(answer));
+      wake.signal();
+    }
+  }
+
+  TopicAnswer ask(const std::vector<std::string>& topics) {
+    TopicAnswer answer;
+    try {
+      bool reached = false;
+      for (const kafka::TopicDescription& description : client.describe_topics(topics, kAnswerTimeout)) {
+        answer.topics.emplace_back(description.name, facts_of(description));
+        reached = reached || answer.topics.back().second.state != TopicFacts::State::unreachable;
+      }
+      // Known from the answers above, so it waits for nobody.
+      if (reached) answer.cluster_id = client.cluster_id(kAnswerTimeout);
+    } catch (const Error& error) {
+      // A client that cannot even ask says no more about a topic than a broker that does not answer.
+      TopicFacts facts;
+      facts.state = TopicFacts::State::unreachable;
+      facts.reason = error.what();
+      answer.topics.clear();
+      for (const std::string& topic : topics) answer.topics.emplace_back(topic, facts);
+    }
+    client.poll(0ms, no_reports);  // Serves error events; nothing is ever produced here.
+    answer.hint = client.take_client_error();
+    return answer;
+  }
+
+  kafka::Producer client;
+  std::vector<kafka::DeliveryReport> no_reports;
+  const EventDescriptor& wake;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::string> wanted;  ///< Guarded by mutex, as all below.
+  std::vector<TopicAnswer> answers;
+  bool stopping = false;
+  std::thread thread;
+};
+
+TopicDescriber::TopicDescriber(const kafka::ProducerOptions& options, const EventDescriptor& wake)
+    : state_(std::make_unique<State>(options, wake)) {
+  state_->thread = std::thread([state = state_.get()] { state->run(); });
+}
+
+TopicDescriber::~TopicDescriber() { stop(); }
+
+void TopicDescriber::describe(const std::vector<std::string>& topics) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    for (const std::string& topic : topics) {
+      if (std::find(state_->wanted.begin(), state_->wanted.end(), topic) == state_->wanted.end())
+        state_->wanted.push_back(topic);
+    }
+  }
+  state_->changed.notify_one();
+}
+
+void TopicDescriber::take_answers(std::vector<TopicAnswer>& out) {
+  out.clear();
+  const std::lock_guard lock(state_->mutex);
+  out.swap(state_->answers);
+}
+
+void TopicDescriber::stop() noexcept {
+  if (!state_->thread.joinable()) return;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->changed.notify_one();
+  state_->thread.join();
+}
+
+}  // namespace txbox::relay

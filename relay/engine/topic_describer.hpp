@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <txbox/kafka/producer.hpp>
+
+#include "relay/engine/core.hpp"
+#include "relay/engine/event_descriptor.hpp"
+
+namespace txbox::relay {
+
+/// What one question for topics brought.
+struct TopicAnswer {
+  std::string cluster_id;  ///< Empty when the broker was not reached.
+  std::vector<std::pair<std::string, TopicFacts>> topics;
+  std::optional<kafka::ClientError> hint;  ///< Why the broker was not reached, when the client knows.
+};
+
+/// Asks the broker what topics allow, on a thread and a client of its own, so that publishing and signals never
+/// wait for a broker that does not answer. describe(), take_answers() and stop() belong to one thread; each answer
+/// signals `wake`. At most one question is under way; topics asked for meanwhile are asked together next.
+class TopicDescriber {
+ public:
+  /// Throws configuration when librdkafka refuses the properties.
+  TopicDescriber(const kafka::ProducerOptions& options, const EventDescriptor& wake);
+  TopicDescriber(const TopicDescriber&) = delete;
+  TopicDescriber& operator=(const TopicDescriber&) = delete;
+  ~TopicDescriber();
+
+  void describe(const std::vector<std::string>& topics);
+  void take_answers(std::vector<TopicAnswer>& out);
+  /// Waits for the question under way, which has a deadline; twice is fine.
+  void stop() noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace txbox::relay

@@ -1,0 +1,44 @@
+#include "relay/engine/wake_watch.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace txbox::relay {
+
+namespace {
+using namespace std::chrono_literals;
+// Most commits are visible within a few hundred microseconds of their event, those that sync a slow disk after
+// milliseconds; what takes longer is found by the core's floor timer.
+constexpr std::array<std::chrono::microseconds, 8> kLooks{0us, 100us, 200us, 500us, 1ms, 2ms, 5ms, 10ms};
+// A move beside marks of our own is passed on as "perhaps others" no more often than this.
+constexpr auto kDoubtInterval = 1s;
+}  // namespace
+
+void WakeWatch::touched(SteadyTime now) noexcept {
+  step_ = 0;
+  next_look_ = now + kLooks[0];
+}
+
+std::optional<WakeWatch::Verdict> WakeWatch::look(SteadyTime now, std::int64_t data_version) noexcept {
+  const bool moved = data_version != version_;
+  version_ = data_version;
+  // After a move the looks begin again: the event of a second commit may have been read together with the first's.
+  step_ = moved ? 1 : step_ + 1;
+  next_look_ = step_ < kLooks.size() ? now + kLooks[step_] : SteadyTime::max();
+  std::optional<Verdict> verdict;
+  if (moved) {
+    verdict.emplace();
+    verdict->changed_by_others = !own_commits_;
+    doubt_ = doubt_ || own_commits_;
+    own_commits_ = false;
+  }
+  if (doubt_ && now - last_told_ >= kDoubtInterval) verdict = Verdict{true};
+  if (verdict && verdict->changed_by_others) {
+    doubt_ = false;
+    last_told_ = now;
+  }
+  if (doubt_) next_look_ = std::min(next_look_, last_told_ + kDoubtInterval);
+  return verdict;
+}
+
+}  // namespace txbox::relay

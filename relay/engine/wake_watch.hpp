@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <txbox/base/clock.hpp>
+
+namespace txbox::relay {
+
+/// When to look at `PRAGMA data_version`, and what a move of it means. An inotify event comes before its commit is
+/// visible, so one event leads to several looks, further and further apart; and the relay's own marks move the
+/// version too. Pure; one a database.
+class WakeWatch {
+ public:
+  struct Verdict {
+    bool changed_by_others = false;  ///< False while it may have been the relay's own mark; then true within a second.
+  };
+
+  explicit WakeWatch(std::int64_t data_version) noexcept : version_(data_version) {}
+
+  /// The database's files were touched.
+  void touched(SteadyTime now) noexcept;
+  /// The relay's own writer committed.
+  void marked() noexcept { own_commits_ = true; }
+  [[nodiscard]] SteadyTime next_look() const noexcept { return next_look_; }
+  /// REQUIRES: next_look() <= now. The verdict is there when the core should hear of it.
+  [[nodiscard]] std::optional<Verdict> look(SteadyTime now, std::int64_t data_version) noexcept;
+
+ private:
+  std::int64_t version_;
+  SteadyTime next_look_ = SteadyTime::max();
+  unsigned step_ = 0;
+  bool own_commits_ = false;
+  bool doubt_ = false;  ///< A move that may hide another's commit.
+  SteadyTime last_told_{};
+};
+
+}  // namespace txbox::relay
