@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+
+#include "relay/engine/exit_code.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace txbox::relay {
+
+/// What the command line chose, run once parsing is over.
+using Action = std::function<ExitCode()>;
+
+/// Each adds one subcommand with its flags and sets `chosen` when a person uses it. `chosen` outlives the parse.
+void add_adopt_command(CLI::App& app, Action& chosen);
+void add_init_command(CLI::App& app, Action& chosen);
+void add_run_command(CLI::App& app, Action& chosen);
+void add_status_command(CLI::App& app, Action& chosen);
+void add_ls_command(CLI::App& app, Action& chosen);
+void add_show_command(CLI::App& app, Action& chosen);
+
+}  // namespace txbox::relay

@@ -1,0 +1,66 @@
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include <txbox/base/error.hpp>
+#include <txbox/store/connection.hpp>
+#include <txbox/store/file_guard.hpp>
+#include <txbox/store/schema.hpp>
+
+#include "relay/cli/commands.hpp"
+
+namespace txbox::relay {
+
+namespace {
+
+struct InitFlags {
+  std::string db;
+  std::int64_t max_record_bytes = 0;
+};
+
+ExitCode init(const InitFlags& flags) {
+  if (std::filesystem::exists(flags.db)) {
+    store::check_file(flags.db);
+  } else if (const auto folder = std::filesystem::path(flags.db).parent_path();
+             !folder.empty() && !std::filesystem::is_directory(folder)) {
+    throw Error(ErrorCode::moved, flags.db + ": there is no folder " + folder.string());
+  }
+  store::OpenOptions options;
+  options.purpose = store::OpenPurpose::create;
+  const auto connection = store::Connection::open(flags.db, options);
+  store::InstallOptions install;
+  install.max_record_bytes = flags.max_record_bytes;
+  const store::InstallResult result = store::install(connection.handle(), install);
+
+  const auto limit = static_cast<long long>(result.max_record_bytes);
+  if (result.created) {
+    std::printf("%s: tables created (schema %d), records up to %lld bytes\n", flags.db.c_str(), store::kSchemaVersion,
+                limit);
+  } else if (result.old_max_record_bytes != result.max_record_bytes) {
+    std::printf("%s: the limit for records is now %lld bytes (it was %lld)\n", flags.db.c_str(), limit,
+                static_cast<long long>(result.old_max_record_bytes));
+  } else {
+    std::printf("%s: nothing to do (schema %d), records up to %lld bytes\n", flags.db.c_str(), store::kSchemaVersion,
+                limit);
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_init_command(CLI::App& app, Action& chosen) {
+  auto flags = std::make_shared<InitFlags>();
+  CLI::App* command = app.add_subcommand("init", "Create or migrate the tables in a database file");
+  command->add_option("--db", flags->db, "The database file; created where it is missing")
+      ->required()
+      ->envname("OUTBOX_RELAY_DB");
+  command
+      ->add_option("--max-record-bytes", flags->max_record_bytes,
+                   "Limit for key + payload + headers of an event (1000000 for a new file)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
+  command->callback([flags, &chosen] { chosen = [flags] { return init(*flags); }; });
+}
+
+}  // namespace txbox::relay

@@ -1,0 +1,86 @@
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <txbox/base/error.hpp>
+
+#include "relay/cli/commands.hpp"
+#include "relay/cli/nearest.hpp"
+#include "relay/cli/output.hpp"
+#include "relay/cli/version.hpp"
+
+namespace txbox::relay {
+
+namespace {
+
+constexpr char kDescription[] = R"(Publishes events that applications commit to SQLite files to Kafka.
+
+Examples:
+  outbox-relay init --db shop.db
+  outbox-relay run --db shop.db --brokers localhost:9092
+  outbox-relay run --db shop.db --brokers localhost:9092 --drain
+  outbox-relay status --db shop.db
+  outbox-relay ls --db shop.db --state parked
+
+Exit codes: 0 ok, 1 failure, 2 usage, 3 a check did not hold, 20 file moved or deleted, 21 corrupt or not a database,
+22 restored from an older copy, 23 schema newer than this program, 24 another relay holds the file, 75 try later,
+78 bad configuration.)";
+
+int usage_error(const std::string& text) {
+  std::fprintf(stderr, "outbox-relay: %s\nRun outbox-relay --help for more.\n", text.c_str());
+  return static_cast<int>(ExitCode::usage);
+}
+
+/// Names the subcommand that a typo is nearest to; CLI11 would only say that arguments were not expected.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return {};
+  const std::string typed = argv[1];
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == typed) return {};
+    known.push_back(command->get_name());
+  }
+  const std::string nearest = nearest_word(typed, known);
+  return "there is no command " + printable(typed) + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app(kDescription, "outbox-relay");
+  Action chosen;
+  app.set_version_flag("--version", version_text);
+  app.require_subcommand(1);
+  add_init_command(app, chosen);
+  add_run_command(app, chosen);
+  add_status_command(app, chosen);
+  add_ls_command(app, chosen);
+  add_show_command(app, chosen);
+  add_adopt_command(app, chosen);
+  if (const std::string text = unknown_command(app, argc, argv); !text.empty()) return usage_error(text);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return usage_error(error.what());
+  }
+  return static_cast<int>(chosen());
+}
+
+}  // namespace
+
+}  // namespace txbox::relay
+
+int main(int argc, char** argv) {
+  using namespace txbox;
+  try {
+    return relay::run_command_line(argc, argv);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "outbox-relay: %s\n", error.what());
+    return static_cast<int>(relay::exit_code_for(error.code()));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "outbox-relay: %s\n", error.what());
+    return static_cast<int>(relay::ExitCode::failure);
+  }
+}

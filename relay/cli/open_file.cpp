@@ -1,0 +1,17 @@
+#include "relay/cli/open_file.hpp"
+
+#include <txbox/store/file_guard.hpp>
+#include <txbox/store/schema.hpp>
+
+namespace txbox::relay {
+
+store::Connection open_for_reading(const std::string& path) {
+  store::check_file(path);
+  store::OpenOptions options;
+  options.purpose = store::OpenPurpose::reader;
+  auto connection = store::Connection::open(path, options);
+  store::verify_outbox_schema(connection.handle());
+  return connection;
+}
+
+}  // namespace txbox::relay

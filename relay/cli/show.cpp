@@ -1,0 +1,48 @@
+#include <cstdio>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include <txbox/store/outbox_queries.hpp>
+
+#include "relay/cli/commands.hpp"
+#include "relay/cli/open_file.hpp"
+#include "relay/cli/output.hpp"
+
+namespace txbox::relay {
+
+namespace {
+
+struct ShowFlags {
+  std::string db;
+  std::string event_id;
+  bool payload = false;
+  bool json = false;
+};
+
+ExitCode show(const ShowFlags& flags) {
+  const auto connection = open_for_reading(flags.db);
+  const auto row = store::find_outbox_row(connection.handle(), flags.event_id);
+  if (!row) {
+    std::fprintf(stderr, "outbox-relay: no event %s in %s\n", printable(flags.event_id).c_str(), flags.db.c_str());
+    return ExitCode::failure;
+  }
+  const std::string text =
+      flags.json ? row_as_json(*row, true, flags.payload) + "\n" : row_as_text(*row, flags.payload);
+  std::fputs(text.c_str(), stdout);
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_show_command(CLI::App& app, Action& chosen) {
+  auto flags = std::make_shared<ShowFlags>();
+  CLI::App* command = app.add_subcommand("show", "Show one event");
+  command->add_option("--db", flags->db, "The database file")->required()->envname("OUTBOX_RELAY_DB");
+  command->add_option("EVENT_ID", flags->event_id, "The event's id, as consumers see it in header `id`")->required();
+  command->add_flag("--payload", flags->payload, "With its payload");
+  command->add_flag("--json", flags->json, "One JSON object; bytes that are not UTF-8 as {\"base64\":...}");
+  command->callback([flags, &chosen] { chosen = [flags] { return show(*flags); }; });
+}
+
+}  // namespace txbox::relay
