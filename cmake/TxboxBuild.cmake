@@ -17,6 +17,10 @@ endif()
 # Not exported: warnings are a matter of this build, never of a project that embeds a library.
 add_library(txbox_build_flags INTERFACE)
 target_compile_options(txbox_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 sees overlapping copies inside std::string's own code (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651).
+  target_compile_options(txbox_build_flags INTERFACE -Wno-restrict)
+endif()
 if(TXBOX_WARNINGS_AS_ERRORS)
   target_compile_options(txbox_build_flags INTERFACE -Werror)
 endif()
@@ -78,9 +82,25 @@ function(txbox_library name)
   endif()
 endfunction()
 
+# txbox_internal_library(relay_core SOURCES a.cpp HEADERS a.hpp DEPENDS txbox::x PRIVATE_DEPENDS y) declares
+# txbox_relay_core, a part of a program of ours. Its headers are included by their path from the project's root, and
+# each must compile alone.
+function(txbox_internal_library name)
+  cmake_parse_arguments(arg "" "" "HEADERS;SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  set(target txbox_${name})
+  add_library(${target} STATIC ${arg_SOURCES})
+  txbox_compile_settings(${target})
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${arg_HEADERS})
+  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
+  target_link_libraries(${target} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE_DEPENDS})
+endfunction()
+
 function(txbox_executable name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   txbox_compile_settings(${name})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS})
+  if(TXBOX_SANITIZE STREQUAL "thread")
+    target_sources(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/tsan_c11_threads.cpp")
+  endif()
 endfunction()

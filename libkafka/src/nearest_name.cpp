@@ -28,7 +28,7 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string* nearest = nullptr;
   // More than half of the letters wrong is another word, not a slip.
-  std::size_t nearest_distance = std::max<std::size_t>(name.size() / 2, 2);
+  std::size_t nearest_distance = name.size() / 2 + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < nearest_distance) {

@@ -57,8 +57,10 @@ void apply_rules(sqlite3* db, OpenPurpose purpose) {
     configure(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0);
     configure(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0);
   }
-  // Checkpoints belong to the application: a second process that checkpoints opens the WAL-reset window.
+  // Checkpoints belong to the application: a second process that checkpoints opens the WAL-reset window. Closing the
+  // last connection would checkpoint too, and so change a file that was just refused as doubtful.
   sqlite3_wal_autocheckpoint(db, 0);
+  if (purpose != OpenPurpose::create) configure(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1);
   execute(db, "PRAGMA mmap_size=0");
 }
 

@@ -24,17 +24,24 @@ ALLOWED = {
     "libinbox/include/txbox/inbox/consumer": ({"base", "inbox"}, set()),
     "relay/": ({"base", "store", "kafka"}, RELAY_LIBRARIES),
     "relay/engine/": ({"base", "store", "kafka"}, set()),
-    "relay/engine/core": ({"base", "store"}, set()),
     "relay/demo/": ({"base", "store", "kafka", "outbox", "inbox"}, RELAY_LIBRARIES | {"sqlite3"}),
     "samples/": ({"base", "outbox", "inbox"}, None),
     "tests/": (None, None),
 }
 # What applications include: a library of someone else's there would become everybody's business.
 PUBLIC_HEADERS = ("libbase/include/", "libooutbox/include/", "libinbox/include/")
-# The core of the relay is a function of its events; a test can then play any history.
-PURE = ("relay/engine/core",)
+# Inside the relay: the engine knows no command line, and the demo is a command like any other.
+INSIDE_RELAY = {
+    "relay/engine/": {"engine"},
+    "relay/cli/": {"engine", "cli", "demo"},
+    "relay/demo/": {"engine", "cli", "demo"},
+}
+
+# The core is a function of its events, so that a test can play any history: no threads, no I/O, no time of day.
+CORE_LIST = ("relay/engine/CMakeLists.txt", "txbox_relay_core")
 IMPURE_HEADERS = {"thread", "mutex", "condition_variable", "fstream", "iostream", "filesystem", "future", "unistd.h",
                   "fcntl.h", "poll.h", "sys/inotify.h", "pthread.h"}
+TIME_OF_DAY = re.compile(r"\b(?:now|time|clock_gettime|gettimeofday)\s*\(")
 
 BOX_TABLE = r"""["\[`]?(?:outbox(?:_\w+)?|inbox(?:_\w+)?|txbox_(?:meta|audit))\b"""
 BOX_SQL = re.compile(
@@ -44,11 +51,21 @@ CONTRACT_SQL = re.compile(r"\b(?:INTO\s+(?:outbox|inbox)\s*\(|FROM\s+outbox_stat
 
 
 def check(tree):
+    core = core_files(tree)
     for file in tree.files:
         if file.is_cpp:
             yield from includes(file)
+            if file.path in core:
+                yield from impurity(file)
         if (file.is_cpp or file.suffix == ".py") and not file.path.startswith(("libstore/", "tests/")):
             yield from box_sql(file)
+
+
+def includes_of(file):
+    for number, line in enumerate(file.lines, 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield f"{file.path}:{number}", match.group(2)
 
 
 def includes(file):
@@ -57,12 +74,7 @@ def includes(file):
         return
     modules, libraries = ALLOWED[folder]
     public = file.path.startswith(PUBLIC_HEADERS)
-    for number, line in enumerate(file.lines, 1):
-        match = INCLUDE.match(line)
-        if not match:
-            continue
-        target = match.group(2)
-        where = f"{file.path}:{number}"
+    for where, target in includes_of(file):
         module = re.match(r"txbox/(\w+)/", target)
         if module and modules is not None and module.group(1) not in modules:
             yield f"{where}: include: {folder} must not use {module.group(1)} ({target})"
@@ -75,8 +87,32 @@ def includes(file):
             yield f"{where}: include: JSON is parsed in .cpp files only ({target})"
         if public and module and module.group(1) in {"store", "kafka"}:
             yield f"{where}: include: a public header must not need a header that is not installed ({target})"
-        if target in IMPURE_HEADERS and file.path.startswith(PURE):
+        inside = re.match(r"relay/(\w+)/", target)
+        if inside and folder != "tests/" and inside.group(1) not in allowed_inside_relay(file):
+            yield f"{where}: include: {folder} must not use the relay's {inside.group(1)} ({target})"
+
+
+def allowed_inside_relay(file):
+    return next((allowed for folder, allowed in INSIDE_RELAY.items() if file.path.startswith(folder)), set())
+
+
+def core_files(tree):
+    """The sources that the core's target lists, and their headers."""
+    path, target = CORE_LIST
+    listing = next((file.code for file in tree.files if file.path == path), "")
+    match = re.search(rf"\(\s*{target}\b([^)]*)\)", listing)
+    stems = re.findall(r"(\w+)\.cpp\b", match.group(1)) if match else []
+    folder = path.rsplit("/", 1)[0]
+    return {f"{folder}/{stem}.{suffix}" for stem in [*stems, "core_state"] for suffix in ("cpp", "hpp")}
+
+
+def impurity(file):
+    for where, target in includes_of(file):
+        if target in IMPURE_HEADERS or target.startswith("txbox/kafka/"):
             yield f"{where}: include: the core has no threads and no I/O ({target})"
+    for match in TIME_OF_DAY.finditer(file.code):
+        line = file.line_of(match.start())
+        yield f"{file.path}:{line}: core: the time of day comes in with the event ({match.group()}...)"
 
 
 def library_of(target):

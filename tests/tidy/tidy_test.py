@@ -61,12 +61,20 @@ class Tidy(unittest.TestCase):
                 ("libinbox/src/i.cpp", "#include <txbox/kafka/producer.hpp>"),
                 ("relay/cli/c.cpp", "#include <txbox/outbox/outbox.hpp>"),
                 ("relay/engine/e.cpp", "#include <nlohmann/json.hpp>"),
-                ("relay/engine/core.cpp", "#include <thread>"),
+                ("relay/engine/e.cpp", '#include "relay/cli/output.hpp"'),
+                ("libstore/src/s.cpp", '#include "relay/engine/core.hpp"'),
                 ("samples/s.cpp", "#include <txbox/store/schema.hpp>"),
                 ("libooutbox/include/txbox/outbox/o.hpp", "#include <sqlite3.h>"),
                 ("libooutbox/include/txbox/outbox/o.hpp", "#include <txbox/store/schema.hpp>"),
                 ("libstore/include/txbox/store/j.hpp", "#include <nlohmann/json.hpp>")):
             self.assert_found(f"{path}:1: include:", path, line + "\n")
+
+    def test_a_core_that_is_not_pure_is_found(self):
+        core = {"relay/engine/CMakeLists.txt": "add_library(txbox_relay_core STATIC\n  core.cpp)\n"}
+        for line in ("#include <thread>", "#include <txbox/kafka/producer.hpp>", "auto t = steady_clock::now();"):
+            found = self.findings(**core, **{"relay/engine/core.cpp": line + "\n"})
+            self.assertEqual(len(found), 1, found)
+            self.assertTrue(found[0].startswith("relay/engine/core.cpp:1:"), found)
 
     def test_an_allowed_include_is_not_found(self):
         for path, line in (

@@ -1,4 +1,6 @@
+#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -27,6 +29,11 @@ int db_config(sqlite3* db, int option) {
   int value = -1;
   sqlite3_db_config(db, option, -1, &value);
   return value;
+}
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace
@@ -115,4 +122,47 @@ TEST_CASE("an exclusive lock elsewhere is busy, not an empty answer") {
   AppDatabase app(dir.file("a.db"), false);
   app.run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; CREATE TABLE t(x)");
   CHECK(code_of([&] { Connection::open(dir.file("a.db"), {.busy_deadline = 5ms}); }) == ErrorCode::busy);
+}
+
+TEST_CASE("closing the last connection leaves database and WAL byte for byte as they were") {
+  const TempDir dir;
+  {
+    AppDatabase app(dir.file("a.db"));
+    app.run("CREATE TABLE t(x); INSERT INTO t VALUES (1)");
+    // What an application leaves that was killed: committed rows that only the WAL holds.
+    for (const char* suffix : {"", "-wal"}) std::filesystem::copy(dir.file("a.db") + suffix, dir.file("b.db") + suffix);
+  }
+  const std::string database = content(dir.file("b.db"));
+  const std::string wal = content(dir.file("b.db-wal"));
+  REQUIRE_FALSE(wal.empty());
+  for (const OpenPurpose purpose : {OpenPurpose::relay, OpenPurpose::tool, OpenPurpose::reader}) {
+    Connection::open(dir.file("b.db"), {.purpose = purpose});
+    CHECK(content(dir.file("b.db")) == database);
+    CHECK(content(dir.file("b.db-wal")) == wal);
+  }
+}
+
+TEST_CASE("closing a file that was replaced leaves the WAL of its successor in place") {
+  const TempDir dir;
+  std::optional<AppDatabase> former(dir.file("a.db"));
+  std::optional<Connection> relay(Connection::open(dir.file("a.db"), {.purpose = OpenPurpose::relay}));
+  former.reset();
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(dir.file("a.db") + suffix);
+  AppDatabase successor(dir.file("a.db"));
+  successor.run("CREATE TABLE t(x); INSERT INTO t VALUES (1)");
+
+  relay.reset();
+  CHECK(std::filesystem::exists(dir.file("a.db-wal")));
+  AppDatabase reader(dir.file("a.db"));
+  CHECK(reader.number("SELECT count(*) FROM t") == 1);
+}
+
+TEST_CASE("what create made stands in the database itself, not in a WAL that a copy would miss") {
+  const TempDir dir;
+  {
+    const Connection made = Connection::open(dir.file("a.db"), {.purpose = OpenPurpose::create});
+    txbox::store::install(made.handle(), {});
+  }
+  CHECK_FALSE(std::filesystem::exists(dir.file("a.db-wal")));
+  CHECK_FALSE(content(dir.file("a.db")).empty());
 }

@@ -1,0 +1,119 @@
+#include "support/kafka_admin.hpp"
+
+#include <array>
+#include <chrono>
+#include <stdexcept>
+
+#include <librdkafka/rdkafka.h>
+
+#include <txbox/base/random.hpp>
+
+#include "support/kafka_reader.hpp"
+
+namespace txbox::test {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr int kTimeoutMs = 15'000;
+
+template <auto destroy>
+struct DestroyedBy {
+  template <class Handle>
+  void operator()(Handle* handle) const noexcept {
+    destroy(handle);
+  }
+};
+
+using ConfigurationHandle = std::unique_ptr<rd_kafka_conf_t, DestroyedBy<rd_kafka_conf_destroy>>;
+using ClientHandle = std::unique_ptr<rd_kafka_t, DestroyedBy<rd_kafka_destroy>>;
+using QueueHandle = std::unique_ptr<rd_kafka_queue_t, DestroyedBy<rd_kafka_queue_destroy>>;
+using EventHandle = std::unique_ptr<rd_kafka_event_t, DestroyedBy<rd_kafka_event_destroy>>;
+using NewTopicHandle = std::unique_ptr<rd_kafka_NewTopic_t, DestroyedBy<rd_kafka_NewTopic_destroy>>;
+using DeleteTopicHandle = std::unique_ptr<rd_kafka_DeleteTopic_t, DestroyedBy<rd_kafka_DeleteTopic_destroy>>;
+
+void require(rd_kafka_resp_err_t error, const std::string& what) {
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    throw std::runtime_error("kafka admin: " + what + ": " + rd_kafka_err2str(error));
+  }
+}
+
+ClientHandle make_client(const std::string& bootstrap_servers) {
+  ConfigurationHandle configuration(rd_kafka_conf_new());
+  rd_kafka_conf_set_log_cb(configuration.get(), nullptr);  // A test speaks by what it throws.
+  std::array<char, 256> reason{};
+  for (const auto& [property, value] : {std::pair<const char*, const char*>{"allow.auto.create.topics", "false"},
+                                        {"bootstrap.servers", bootstrap_servers.c_str()}}) {
+    if (rd_kafka_conf_set(configuration.get(), property, value, reason.data(), reason.size()) != RD_KAFKA_CONF_OK) {
+      throw std::runtime_error(reason.data());
+    }
+  }
+  ClientHandle client(rd_kafka_new(RD_KAFKA_PRODUCER, configuration.get(), reason.data(), reason.size()));
+  if (!client) throw std::runtime_error(reason.data());
+  static_cast<void>(configuration.release());
+  return client;
+}
+
+/// The topic's own error, or that of the whole request.
+rd_kafka_resp_err_t result_of(const EventHandle& event) {
+  if (!event) return RD_KAFKA_RESP_ERR__TIMED_OUT;
+  if (const rd_kafka_resp_err_t error = rd_kafka_event_error(event.get())) return error;
+  std::size_t count = 0;
+  const rd_kafka_topic_result_t** results = nullptr;
+  if (const auto* created = rd_kafka_event_CreateTopics_result(event.get())) {
+    results = rd_kafka_CreateTopics_result_topics(created, &count);
+  } else if (const auto* deleted = rd_kafka_event_DeleteTopics_result(event.get())) {
+    results = rd_kafka_DeleteTopics_result_topics(deleted, &count);
+  }
+  return count == 1 ? rd_kafka_topic_result_error(results[0]) : RD_KAFKA_RESP_ERR__FAIL;
+}
+
+}  // namespace
+
+struct KafkaAdmin::State {
+  explicit State(const std::string& bootstrap_servers)
+      : client(make_client(bootstrap_servers)), queue(rd_kafka_queue_new(client.get())), reader(bootstrap_servers) {}
+
+  /// Each question is a round trip to the broker, so that the loop does not spin.
+  void await(const std::string& topic, bool present) {
+    const SteadyClock::time_point end = SteadyClock::now() + std::chrono::milliseconds(kTimeoutMs);
+    while ((reader.partitions(topic) > 0) != present) {
+      if (SteadyClock::now() > end) throw std::runtime_error("kafka admin: " + topic + " did not change in time");
+    }
+  }
+
+  ClientHandle client;
+  QueueHandle queue;
+  KafkaReader reader;
+};
+
+KafkaAdmin::KafkaAdmin(const std::string& bootstrap_servers) : state_(std::make_unique<State>(bootstrap_servers)) {}
+
+KafkaAdmin::~KafkaAdmin() = default;
+
+void KafkaAdmin::create_topic(const std::string& topic, int partitions, const Configuration& configuration) {
+  std::array<char, 256> reason{};
+  const NewTopicHandle request(rd_kafka_NewTopic_new(topic.c_str(), partitions, -1, reason.data(), reason.size()));
+  if (!request) throw std::runtime_error(reason.data());
+  for (const auto& [property, value] : configuration) {
+    require(rd_kafka_NewTopic_set_config(request.get(), property.c_str(), value.c_str()), property);
+  }
+  rd_kafka_NewTopic_t* requests = request.get();
+  rd_kafka_CreateTopics(state_->client.get(), &requests, 1, nullptr, state_->queue.get());
+  require(result_of(EventHandle(rd_kafka_queue_poll(state_->queue.get(), kTimeoutMs))), "create " + topic);
+  state_->await(topic, true);
+}
+
+void KafkaAdmin::delete_topic(const std::string& topic) {
+  const DeleteTopicHandle request(rd_kafka_DeleteTopic_new(topic.c_str()));
+  rd_kafka_DeleteTopic_t* requests = request.get();
+  rd_kafka_DeleteTopics(state_->client.get(), &requests, 1, nullptr, state_->queue.get());
+  require(result_of(EventHandle(rd_kafka_queue_poll(state_->queue.get(), kTimeoutMs))), "delete " + topic);
+  state_->await(topic, false);
+}
+
+bool KafkaAdmin::exists(const std::string& topic) { return state_->reader.partitions(topic) > 0; }
+
+std::string unique_topic(const std::string& prefix) { return prefix + "-" + std::to_string(random_seed()); }
+
+}  // namespace txbox::test
