@@ -15,6 +15,7 @@ using Action = std::function<ExitCode()>;
 
 /// Each adds one subcommand with its flags and sets `chosen` when a person uses it. `chosen` outlives the parse.
 void add_adopt_command(CLI::App& app, Action& chosen);
+void add_demo_command(CLI::App& app, Action& chosen);
 void add_init_command(CLI::App& app, Action& chosen);
 void add_run_command(CLI::App& app, Action& chosen);
 void add_status_command(CLI::App& app, Action& chosen);

@@ -19,6 +19,7 @@ namespace {
 constexpr char kDescription[] = R"(Publishes events that applications commit to SQLite files to Kafka.
 
 Examples:
+  outbox-relay demo
   outbox-relay init --db shop.db
   outbox-relay run --db shop.db --brokers localhost:9092
   outbox-relay run --db shop.db --brokers localhost:9092 --drain
@@ -52,6 +53,7 @@ int run_command_line(int argc, char** argv) {
   Action chosen;
   app.set_version_flag("--version", version_text);
   app.require_subcommand(1);
+  add_demo_command(app, chosen);
   add_init_command(app, chosen);
   add_run_command(app, chosen);
   add_status_command(app, chosen);
