@@ -104,9 +104,8 @@ CoreStatus Core::status() const {
     status.acknowledged_unmarked += static_cast<std::int64_t>(db.receipts.size());
     status.settled_through.push_back(db.settled_confirmed);
     const bool due = db.next_due_ms && *db.next_due_ms <= to_ms(state.wall);
-    if (!db.opened || !db.ready.empty() || db.pass_wanted || db.pass_running || !db.releases.empty() || db.releasing || due) {
-      status.ready_pending = true;
-    }
+    const bool passing = !db.ready.empty() || db.pass_wanted || db.reading == Reading::ready;
+    if (!db.opened || passing || !db.releases.empty() || db.releasing || due) status.ready_pending = true;
   }
   return status;
 }

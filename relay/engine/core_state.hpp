@@ -63,6 +63,13 @@ struct ReleaseWanted {
   store::Lane lane = 0;
 };
 
+/// What a scan or a pass stands before. Nothing set: it does not.
+struct Stall {
+  std::optional<std::uint32_t> topic;  ///< A row of a topic that Kafka has to describe first ...
+  bool growth = false;                 ///< ... or whose larger partition count waits until nothing of it is open.
+  std::int64_t bytes = 0;              ///< A row of this size.
+};
+
 enum class Reading : std::uint8_t { none, rows, ready };
 
 struct Database {
@@ -77,21 +84,17 @@ struct Database {
   bool woken = false;                   ///< A wake came while a reading was under way: that may have missed it.
   Reading reading = Reading::none;
   std::int64_t reserved_rows = 0;       ///< Window rows set aside for the reading under way.
-  std::optional<std::uint32_t> stalled_on;  ///< The scan stands before a row of this topic.
-  std::int64_t stalled_bytes = 0;       ///< The scan stands before a row of this size.
+  Stall stall;
   SteadyTime floor_at{};
 
-  // Rows of outbox_held that are ready again: taken up in passes from the lowest id on.
+  // Rows of outbox_held that are ready again, taken up in passes: one reading each, from the lowest id on.
   std::map<std::int64_t, Slot> ready;   ///< Those that are handed over or to be marked.
   bool pass_wanted = false;
-  bool pass_running = false;
-  std::int64_t pass_after = 0;
   std::set<store::Lane> pass_skipped;   ///< A row of the lane was left in this pass: so are the later ones.
-  bool pass_left_rows = false;
+  bool pass_left_rows = false;          ///< Or did not come to the end.
   SteadyTime pass_not_before{};
   SteadyTime pass_began{};
-  std::optional<std::uint32_t> pass_stalled_on;
-  std::int64_t pass_stalled_bytes = 0;
+  Stall pass_stall;
   bool last_was_ready = false;
   std::map<std::int64_t, std::optional<store::Lane>> ready_suspects;  ///< A refused batch had them; outlives their slot.
   std::set<std::int64_t> pass_suspects;        ///< Of them, those that the running pass has seen.
@@ -183,8 +186,7 @@ struct Core::State {
   [[nodiscard]] bool ready_must_wait(Database& db, const store::OutboxRow& row,
                                      const std::unordered_map<store::Lane, std::int64_t>& first_open);
   void want_pass(Database& db);
-  void restart_pass(Database& db);
-  void end_pass(Database& db);
+  void forget_gone_suspects(Database& db);
 
   // decide.cpp: the rules for one row.
   struct Decision {
@@ -194,8 +196,7 @@ struct Core::State {
     store::HeldState held = store::HeldState::parked;
     std::optional<std::int64_t> due_at_ms;
     std::string reason;
-    std::optional<std::uint32_t> stalled_on;
-    std::int64_t stalled_bytes = 0;
+    Stall stall;
   };
   struct RowOrigin {
     bool from_held = false;  ///< A ready row of outbox_held, else one of the scan.
@@ -251,7 +252,7 @@ struct Core::State {
   void schedule_reads();
   [[nodiscard]] bool try_ready_pass(Database& db);
   [[nodiscard]] bool try_read(Database& db);
-  [[nodiscard]] bool may_go_on(std::optional<std::uint32_t>& stalled_on, std::int64_t& stalled_bytes);
+  [[nodiscard]] bool may_go_on(Stall& stall);
   [[nodiscard]] store::ReadLimits limits(std::int64_t rows) const;
   [[nodiscard]] std::int64_t free_rows() const;
   [[nodiscard]] bool bytes_fit(std::int64_t bytes) const {

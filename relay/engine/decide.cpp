@@ -52,7 +52,7 @@ bool Core::State::decide_by_topic(const store::OutboxRow& row, const Slot& slot,
   Topic& topic = topics.at(slot.topic);
   if (topic.phase == TopicPhase::unknown) {
     decision.verdict = Verdict::stop;
-    decision.stalled_on = slot.topic;
+    decision.stall.topic = slot.topic;
     return true;
   }
   if (topic.phase != TopicPhase::usable) {
@@ -67,7 +67,7 @@ bool Core::State::decide_by_topic(const store::OutboxRow& row, const Slot& slot,
       release_topic(slot.topic);
     } else {
       decision.verdict = Verdict::stop;
-      decision.stalled_on = slot.topic;
+      decision.stall = {.topic = slot.topic, .growth = true};
       return true;
     }
   }
@@ -122,7 +122,7 @@ Core::State::Decision Core::State::decide(Database& db, const store::OutboxRow& 
   }
   if (!bytes_fit(slot.bytes)) {
     decision.verdict = Verdict::stop;
-    decision.stalled_bytes = slot.bytes;
+    decision.stall.bytes = slot.bytes;
     return decision;
   }
   decision.verdict = Verdict::produce;

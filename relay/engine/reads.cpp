@@ -24,45 +24,40 @@ store::ReadLimits Core::State::limits(std::int64_t rows) const {
 }
 
 /// Whether what a scan stood before is out of the way.
-bool Core::State::may_go_on(std::optional<std::uint32_t>& stalled_on, std::int64_t& stalled_bytes) {
-  if (stalled_on) {
-    const Topic& topic = topics.at(*stalled_on);
+bool Core::State::may_go_on(Stall& stall) {
+  if (stall.topic) {
+    const Topic& topic = topics.at(*stall.topic);
     if (topic.phase == TopicPhase::unknown) return false;
-    if (topic.phase == TopicPhase::usable && topic.grown_to != 0 && topic.open_rows > 0) return false;
-    stalled_on.reset();
+    const bool still_growing = stall.growth && topic.phase == TopicPhase::usable && topic.grown_to != 0;
+    if (still_growing && topic.open_rows > 0) return false;
   }
-  if (stalled_bytes > 0 && !bytes_fit(stalled_bytes)) return false;
-  stalled_bytes = 0;
+  if (stall.bytes > 0 && !bytes_fit(stall.bytes)) return false;
+  stall = {};
   return true;
 }
 
 bool Core::State::try_ready_pass(Database& db) {
-  if (!db.pass_running) {
-    if (!db.pass_wanted || now < db.pass_not_before) return false;
-    db.pass_running = true;
-    db.pass_wanted = false;
-    db.pass_left_rows = false;
-    db.pass_after = 0;
-    db.pass_began = now;
-    db.pass_skipped.clear();
-    db.pass_suspects.clear();
-    db.pass_stalled_on.reset();
-    db.pass_stalled_bytes = 0;
-  }
-  if (!may_go_on(db.pass_stalled_on, db.pass_stalled_bytes)) return false;
+  if (!db.pass_wanted || now < db.pass_not_before) return false;
+  if (!may_go_on(db.pass_stall)) return false;
   const std::int64_t rows = free_rows();
   if (rows <= 0 && open_rows() > 0) return false;
-  const store::ReadLimits read = limits(std::max<std::int64_t>(1, rows));
+  // The rows of earlier passes stand first until they are marked: a reading that shows nothing else is of no use.
+  if (static_cast<std::int64_t>(db.ready.size()) >= options.read.rows) return false;
+  db.pass_wanted = false;
+  db.pass_left_rows = false;
+  db.pass_began = now;
+  db.pass_skipped.clear();
+  db.pass_suspects.clear();
   db.reading = Reading::ready;
-  db.reserved_rows = read.rows;
-  out->other.emplace_back(command::ReadReady{db.index, db.pass_after, db.window.last(), read});
+  db.reserved_rows = std::clamp<std::int64_t>(rows, 0, options.read.rows);
+  out->other.emplace_back(command::ReadReady{db.index, 0, db.window.last(), options.read});
   return true;
 }
 
 bool Core::State::try_read(Database& db) {
   const bool replaying = db.cursor < db.window.last();
   if (db.exhausted && !replaying) return false;
-  if (!may_go_on(db.stalled_on, db.stalled_bytes)) return false;
+  if (!may_go_on(db.stall)) return false;
   std::int64_t rows = options.read.rows;
   if (!replaying) {
     if (outage) return false;

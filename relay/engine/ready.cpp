@@ -1,6 +1,7 @@
 // Passes over the rows of outbox_held that are ready again. Two sources of work, one order (store.md, I4): such a row
 // goes out only when the scan has passed it and nothing earlier of its lane is unresolved; a lane of which one row
-// was left in a pass is left for the rest of the pass.
+// was left in a pass is left for the rest of the pass. A pass is one reading from the lowest id on, never continued by
+// a second one: rows below may have become ready in between, and would be overtaken.
 
 #include <iterator>
 #include <utility>
@@ -14,45 +15,37 @@ void Core::State::want_pass(Database& db) {
   db.pass_not_before = now;
 }
 
-/// From the lowest id again, whatever a reading under way will show.
-void Core::State::restart_pass(Database& db) {
-  db.pass_running = false;
-  want_pass(db);
-}
-
 void Core::State::on_ready(const event::ReadyRead& event) {
   Database& db = database(event.database);
   db.reading = Reading::none;
   db.reserved_rows = 0;
-  const bool current = db.pass_running && event.after == db.pass_after && !guard(ProducerKind::main).broken && !stopping;
-  if (current) {
+  if (guard(ProducerKind::main).broken || stopping) {
+    want_pass(db);
+  } else {
     // The lowest unresolved row of each lane with held rows: no ready row may pass it.
     std::unordered_map<store::Lane, std::int64_t> first_open;
-    for (std::size_t index = 0; index < db.window.size() && !db.lanes.empty(); ++index) {
+    for (std::size_t index = 0; index < db.window.size() && !event.rows.empty(); ++index) {
       const Slot& slot = db.window.at(index);
       if (slot.has_lane && is_unresolved(slot.state)) first_open.try_emplace(slot.lane, slot.id);
     }
     bool through = true;
-    for (std::size_t index = 0; index < event.rows.size() && through && db.pass_running; ++index) {
+    for (std::size_t index = 0; index < event.rows.size() && through; ++index) {
       through = take_ready(db, event.rows[index], static_cast<std::uint32_t>(index), first_open);
-      if (through) db.pass_after = event.rows[index].id;
     }
-    if (through && db.pass_running && event.exhausted) end_pass(db);
-  } else {
-    restart_pass(db);
+    if (through && event.exhausted) forget_gone_suspects(db);
+    db.pass_left_rows = db.pass_left_rows || !through || !event.exhausted;
+    if (db.pass_left_rows && !db.pass_wanted) {
+      // What the rows that were left wait for ends in a mark; the wait keeps this from turning in circles.
+      db.pass_wanted = true;
+      db.pass_not_before = now + 2 * options.mark_interval;
+    }
   }
   db.done_while_reading.clear();
   db.held_while_reading.clear();
 }
 
-void Core::State::end_pass(Database& db) {
-  db.pass_running = false;
-  if (db.pass_left_rows && !db.pass_wanted) {
-    // What the rows that were left wait for ends in a mark; the wait keeps this from turning in circles.
-    db.pass_wanted = true;
-    db.pass_not_before = now + 2 * options.mark_interval;
-  }
-  // A suspect that is not ready any more (a person took it back) must not keep its lane on probation.
+/// A suspect that is not ready any more (a person took it back) must not keep its lane on probation.
+void Core::State::forget_gone_suspects(Database& db) {
   for (auto next = db.ready_suspects.begin(); next != db.ready_suspects.end();) {
     const auto [id, lane] = *next;
     const bool gone = !db.pass_suspects.contains(id) && !db.ready.contains(id);
@@ -96,8 +89,8 @@ bool Core::State::take_ready(Database& db, const store::OutboxRow& row, std::uin
   slot.suspect = db.ready_suspects.contains(row.id);
   Decision decision = decide(db, row, slot, {.from_held = true, .is_new = true});
   if (decision.verdict == Verdict::stop) {
-    db.pass_stalled_on = decision.stalled_on;
-    db.pass_stalled_bytes = decision.stalled_bytes;
+    db.pass_stall = decision.stall;
+    want_pass(db);
     return false;
   }
   if (decision.verdict == Verdict::defer) return leave();

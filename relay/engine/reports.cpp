@@ -99,7 +99,7 @@ void Core::State::on_failure(Database& db, Slot& slot, const event::Report& repo
     const bool has_lane = slot.has_lane;
     hold(db, slot, store::HeldState::parked, std::nullopt, error_text(report.error));
     if (has_lane) check_lane_return(db, lane);
-    restart_pass(db);
+    want_pass(db);
     return;
   }
   note_failed(db, slot);
@@ -138,7 +138,7 @@ void Core::State::to_unsent(Database& db, Slot& slot) {
     }
     db.ready.erase(ready);
     --db.open_rows;
-    restart_pass(db);
+    want_pass(db);
   } else {
     slot.state = SlotState::unsent;
   }
@@ -177,7 +177,7 @@ void Core::State::on_producer_ready(const event::ProducerReady& event) {
       db.moving.clear();
     }
     db.rewind_wanted = true;
-    restart_pass(db);
+    want_pass(db);
   }
 }
 
@@ -226,7 +226,7 @@ void Core::State::check_lane_return(Database& db, store::Lane lane) {
   db.lanes.forget_if_idle(lane);
   if (!passed_rows) return;
   db.rewind_wanted = true;
-  restart_pass(db);
+  want_pass(db);
 }
 
 /// Back to the first row that is to be handed over (again). At the end of the step: a batch that is being decided
@@ -237,8 +237,7 @@ void Core::State::apply_rewind(Database& db) {
   if (first == 0 || first > db.cursor) return;
   db.cursor = first - 1;
   db.exhausted = false;
-  db.stalled_on.reset();
-  db.stalled_bytes = 0;
+  db.stall = {};
 }
 
 }  // namespace txbox::relay

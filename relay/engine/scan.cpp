@@ -53,8 +53,7 @@ bool Core::State::scan_row(Database& db, const store::OutboxRow& row, std::uint3
   const Slot& slot = known != nullptr ? *known : fresh;
   Decision decision = decide(db, row, slot, {.from_held = false, .is_new = known == nullptr});
   if (decision.verdict == Verdict::stop) {
-    db.stalled_on = decision.stalled_on;
-    db.stalled_bytes = decision.stalled_bytes;
+    db.stall = decision.stall;
     return false;
   }
   if (known == nullptr) {
