@@ -27,10 +27,10 @@ enum class OnRefusal : std::uint8_t { block, skip };
 
 /// A delivery report or a failed produce(), as the runner classified it: status before code (facts, A 4).
 enum class ReportKind : std::uint8_t {
-  sent,           ///< No error, or PERSISTED.
-  record_refused, ///< A permanent code of the record or its batch, NOT persisted.
-  topic_refused,  ///< Missing topic or partition, authorization.
-  unknown,        ///< Everything else; possibly persisted; sent again; costs no attempt.
+  sent,            ///< No error, or PERSISTED.
+  record_refused,  ///< A permanent code of the record or its batch, NOT persisted.
+  topic_refused,   ///< Missing topic or partition, authorization.
+  unknown,         ///< Everything else; possibly persisted; sent again; costs no attempt.
 };
 
 struct TopicFacts {
@@ -48,12 +48,16 @@ struct DatabaseOpened {
   DatabaseIndex database = 0;
   store::Progress progress;
   std::vector<store::LaneLoad> held_lanes;
-  std::optional<std::int64_t> next_due_ms;   ///< OutboxReader::next_due_ms().
-  std::vector<std::string> waiting_topics;   ///< OutboxReader::waiting_topics().
+  std::optional<std::int64_t> next_due_ms;  ///< OutboxReader::next_due_ms().
+  std::vector<std::string> waiting_topics;  ///< OutboxReader::waiting_topics().
 };
 /// Something may have been committed (inotify, data_version) or the floor timer passed.
-struct Woken { DatabaseIndex database = 0; bool changed_by_others = false; };
-/// Answer to command::Read, with the command's `after`. The rows are durable (barriered). Views live only during step().
+struct Woken {
+  DatabaseIndex database = 0;
+  bool changed_by_others = false;
+};
+/// Answer to command::Read, with the command's `after`. The rows are durable (barriered). Views live only during
+/// step().
 struct RowsRead {
   DatabaseIndex database = 0;
   std::int64_t after = 0;
@@ -62,26 +66,43 @@ struct RowsRead {
   std::int64_t newest_id = 0;
 };
 /// Answer to command::ReadReady.
-struct ReadyRead { DatabaseIndex database = 0; std::int64_t after = 0; std::span<const store::OutboxRow> rows; bool exhausted = false; };
+struct ReadyRead {
+  DatabaseIndex database = 0;
+  std::int64_t after = 0;
+  std::span<const store::OutboxRow> rows;
+  bool exhausted = false;
+};
 struct Report {
   DatabaseIndex database = 0;
   std::int64_t row = 0;
   ProducerKind producer = ProducerKind::main;
-  std::uint32_t generation = 0;      ///< Of the producer that was given the row; reports of older ones count as well.
+  std::uint32_t generation = 0;  ///< Of the producer that was given the row; reports of older ones count as well.
   ReportKind kind = ReportKind::unknown;
-  int error = 0;                     ///< rd_kafka_resp_err_t, for texts only.
+  int error = 0;  ///< rd_kafka_resp_err_t, for texts only.
   std::int32_t partition = -1;
   std::int64_t offset = -1;
 };
 /// Reports in the order in which the producers gave them. A failed produce() is a report too, and the caller hands
 /// nothing more to that producer: the rest of its Produce commands of this step are dropped (no report needed,
 /// ProducerReady settles them). _QUEUE_FULL is no failure: serve reports and try again.
-struct Reports { std::span<const Report> reports; };
+struct Reports {
+  std::span<const Report> reports;
+};
 /// The producer was purged, its reports served, it was destroyed and made anew with `topics` added.
-struct ProducerReady { ProducerKind producer = ProducerKind::main; std::uint32_t generation = 0; };
-struct TopicDescribed { std::string topic; TopicFacts facts; };
+struct ProducerReady {
+  ProducerKind producer = ProducerKind::main;
+  std::uint32_t generation = 0;
+};
+struct TopicDescribed {
+  std::string topic;
+  TopicFacts facts;
+};
 /// Answer to command::Mark, in the order of the commands. The runner repeats a marking that failed by itself.
-struct Marked { DatabaseIndex database = 0; std::uint64_t mark = 0; store::MarkResult result; };
+struct Marked {
+  DatabaseIndex database = 0;
+  std::uint64_t mark = 0;
+  store::MarkResult result;
+};
 /// Answer to command::Release*; `more`: as many rows as one transaction takes were released, others may be left.
 /// After ReleaseDue `next_due_ms` says when the next scheduled row is due.
 struct Released {
@@ -103,10 +124,21 @@ using Event = std::variant<event::DatabaseOpened, event::Woken, event::RowsRead,
 
 namespace command {
 /// Read rows above `after`; at most one Read or ReadReady of a database is outstanding.
-struct Read { DatabaseIndex database = 0; std::int64_t after = 0; store::ReadLimits limits; };
-struct ReadReady { DatabaseIndex database = 0; std::int64_t after = 0; std::int64_t scanned_through = 0; store::ReadLimits limits; };
+struct Read {
+  DatabaseIndex database = 0;
+  std::int64_t after = 0;
+  store::ReadLimits limits;
+};
+struct ReadReady {
+  DatabaseIndex database = 0;
+  std::int64_t after = 0;
+  std::int64_t scanned_through = 0;
+  store::ReadLimits limits;
+};
 /// Reload event::DatabaseOpened (progress and held lanes) from SQL.
-struct Reload { DatabaseIndex database = 0; };
+struct Reload {
+  DatabaseIndex database = 0;
+};
 /// Hand rows.at(row_index) of the batch in this step's event to a producer. Comes in the order to be kept.
 struct Produce {
   DatabaseIndex database = 0;
@@ -115,8 +147,14 @@ struct Produce {
   std::uint32_t generation = 0;
   std::int32_t partition = 0;
 };
-struct Rebuild { ProducerKind producer = ProducerKind::main; std::uint32_t next_generation = 0; std::chrono::milliseconds wait{0}; };
-struct Describe { std::vector<std::string> topics; };
+struct Rebuild {
+  ProducerKind producer = ProducerKind::main;
+  std::uint32_t next_generation = 0;
+  std::chrono::milliseconds wait{0};
+};
+struct Describe {
+  std::vector<std::string> topics;
+};
 struct Mark {
   DatabaseIndex database = 0;
   std::uint64_t mark = 0;
@@ -125,35 +163,51 @@ struct Mark {
   std::int64_t settled_through = 0;
   std::vector<store::Lane> lanes;
 };
-struct ReleaseDue { DatabaseIndex database = 0; };
-struct ReleaseTopic { DatabaseIndex database = 0; std::string topic; };
-struct ReleaseLane { DatabaseIndex database = 0; store::Lane lane = 0; };
+struct ReleaseDue {
+  DatabaseIndex database = 0;
+};
+struct ReleaseTopic {
+  DatabaseIndex database = 0;
+  std::string topic;
+};
+struct ReleaseLane {
+  DatabaseIndex database = 0;
+  store::Lane lane = 0;
+};
 /// Words for a person: level, and a text without key or payload.
-struct Say { int level = 1; std::string text; };
+struct Say {
+  int level = 1;
+  std::string text;
+};
 struct Stopped {};
 }  // namespace command
 
-using Command = std::variant<command::Read, command::ReadReady, command::Reload, command::Rebuild, command::Describe, command::Mark,
-                             command::ReleaseDue, command::ReleaseTopic, command::ReleaseLane, command::Say, command::Stopped>;
+using Command =
+    std::variant<command::Read, command::ReadReady, command::Reload, command::Rebuild, command::Describe, command::Mark,
+                 command::ReleaseDue, command::ReleaseTopic, command::ReleaseLane, command::Say, command::Stopped>;
 
 /// What one step asks for. Produces are kept apart (there are many) and are carried out first, in order.
 struct Commands {
   std::vector<command::Produce> produce;
   std::vector<Command> other;
-  void clear() { produce.clear(); other.clear(); }
+  void clear() {
+    produce.clear();
+    other.clear();
+  }
 };
 
 struct CoreOptions {
-  std::int64_t window_rows = 20'000;        ///< Rows read and not yet marked, per process.
-  std::int64_t window_bytes = 16 << 20;     ///< Bytes handed to producers and not yet reported.
+  std::int64_t window_rows = 20'000;     ///< Rows read and not yet marked, per process.
+  std::int64_t window_bytes = 16 << 20;  ///< Bytes handed to producers and not yet reported.
   store::ReadLimits read;
-  std::int64_t mark_rows = 2'000;           ///< Mark when so many are acknowledged ...
+  std::int64_t mark_rows = 2'000;               ///< Mark when so many are acknowledged ...
   std::chrono::milliseconds mark_interval{25};  ///< ... or the oldest acknowledgement is so old (store.md 5: 20-50 ms).
-  std::chrono::milliseconds floor_interval{1000}; ///< Read at least so often, whatever the wakes say.
+  std::chrono::milliseconds floor_interval{1000};  ///< Read at least so often, whatever the wakes say.
   std::chrono::milliseconds topic_refresh{60'000};
-  std::chrono::milliseconds outage_after{15'000};  ///< No acknowledgement for so long while rows are in flight: an outage; reading pauses.
+  std::chrono::milliseconds outage_after{
+      15'000};  ///< No acknowledgement for so long while rows are in flight: an outage; reading pauses.
   OnRefusal on_refusal = OnRefusal::block;
-  std::uint64_t seed = 0;                   ///< Spreads rows without a key over partitions.
+  std::uint64_t seed = 0;  ///< Spreads rows without a key over partitions.
 };
 
 /// partition_for_key of libkafka: given, so that the core needs no librdkafka.
@@ -165,8 +219,8 @@ struct CoreStatus {
   std::int64_t in_flight_rows = 0;
   std::int64_t in_flight_bytes = 0;
   std::int64_t acknowledged_unmarked = 0;
-  std::int64_t sent = 0;                    ///< Since start.
-  std::int64_t possible_duplicates = 0;     ///< Rows sent again after an unknown outcome.
+  std::int64_t sent = 0;                 ///< Since start.
+  std::int64_t possible_duplicates = 0;  ///< Rows sent again after an unknown outcome.
   std::int64_t producer_rebuilds = 0;
   bool outage = false;
   /// Held rows that are ready, or may become so at once, are still on their way; --drain waits for them too.

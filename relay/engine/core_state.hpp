@@ -32,8 +32,8 @@ inline constexpr int kInvalidRecord = 87;
 /// One producer instance as the order guard sees it.
 struct ProducerGuard {
   std::uint32_t generation = 0;
-  bool broken = false;        ///< Failed once; nothing is handed over until ProducerReady.
-  unsigned failures = 0;      ///< Rebuilds in a row without an acknowledgement between them.
+  bool broken = false;    ///< Failed once; nothing is handed over until ProducerReady.
+  unsigned failures = 0;  ///< Rebuilds in a row without an acknowledgement between them.
 };
 
 /// What there is to do when a hold was marked.
@@ -44,7 +44,7 @@ struct HoldNote {
   std::optional<std::int64_t> due_at_ms;
   std::uint32_t topic = 0;
   std::uint32_t topic_epoch = 0;
-  bool release_lane = false;   ///< Nobody knows whether something before it holds it back: ask.
+  bool release_lane = false;  ///< Nobody knows whether something before it holds it back: ask.
 };
 
 /// A mark under way.
@@ -54,6 +54,7 @@ struct MarkUnderWay {
   std::vector<HoldNote> holds;
   std::vector<store::Lane> lanes;
   std::int64_t settled_through = 0;
+  std::uint64_t issued_at = 0;  ///< Step number.
 };
 
 /// A release to be asked for.
@@ -78,38 +79,39 @@ struct Database {
 
   // The scan.
   Window window;
-  std::int64_t cursor = 0;              ///< Read and decided through this id; goes back to replay.
-  bool rewind_wanted = false;           ///< At the end of this step, to the first row that is to be sent.
-  bool exhausted = false;               ///< Nothing stood beyond the cursor when it was read last.
-  bool woken = false;                   ///< A wake came while a reading was under way: that may have missed it.
+  std::int64_t cursor = 0;     ///< Read and decided through this id; goes back to replay.
+  bool rewind_wanted = false;  ///< At the end of this step, to the first row that is to be sent.
+  bool exhausted = false;      ///< Nothing stood beyond the cursor when it was read last.
+  bool woken = false;          ///< A wake came while a reading was under way: that may have missed it.
   Reading reading = Reading::none;
-  std::int64_t reserved_rows = 0;       ///< Window rows set aside for the reading under way.
+  std::int64_t reserved_rows = 0;  ///< Window rows set aside for the reading under way.
   Stall stall;
   SteadyTime floor_at{};
 
   // Rows of outbox_held that are ready again, taken up in passes: one reading each, from the lowest id on.
-  std::map<std::int64_t, Slot> ready;   ///< Those that are handed over or to be marked.
+  std::map<std::int64_t, Slot> ready;  ///< Those that are handed over or to be marked.
   bool pass_wanted = false;
-  std::set<store::Lane> pass_skipped;   ///< A row of the lane was left in this pass: so are the later ones.
-  bool pass_left_rows = false;          ///< Or did not come to the end.
+  std::set<store::Lane> pass_skipped;  ///< A row of the lane was left in this pass: so are the later ones.
+  bool pass_left_rows = false;         ///< Or did not come to the end.
   SteadyTime pass_not_before{};
   SteadyTime pass_began{};
   Stall pass_stall;
   bool last_was_ready = false;
-  std::map<std::int64_t, std::optional<store::Lane>> ready_suspects;  ///< A refused batch had them; outlives their slot.
-  std::set<std::int64_t> pass_suspects;        ///< Of them, those that the running pass has seen.
-  std::set<std::int64_t> done_while_reading;   ///< A ReadyRead under way may still show these as ready.
-  std::set<store::Lane> held_while_reading;    ///< Likewise it may not show that these lanes have a new held row.
+  std::map<std::int64_t, std::optional<store::Lane>>
+      ready_suspects;                         ///< A refused batch had them; outlives their slot.
+  std::set<std::int64_t> pass_suspects;       ///< Of them, those that the running pass has seen.
+  std::set<std::int64_t> done_while_reading;  ///< A ReadyRead under way may still show these as ready.
+  std::set<store::Lane> held_while_reading;   ///< Likewise it may not show that these lanes have a new held row.
 
   // Lanes, and per producer the first failed row of each lane since it broke.
   LaneTable lanes;
   std::array<std::unordered_map<store::Lane, std::int64_t>, 2> failed;
-  std::set<store::Lane> moving;   ///< Lanes that go to probation when the main producer is new.
+  std::set<store::Lane> moving;  ///< Lanes that go to probation when the main producer is new.
 
   // Marks.
   std::vector<store::Receipt> receipts;
   std::vector<store::Hold> holds;
-  std::vector<HoldNote> hold_notes;   ///< Beside `holds`, one for one.
+  std::vector<HoldNote> hold_notes;  ///< Beside `holds`, one for one.
   std::deque<MarkUnderWay> marks;
   std::uint64_t next_mark = 1;
   std::int64_t settled_asked = 0;
@@ -127,7 +129,7 @@ struct Database {
   std::uint64_t reload_step = 0;
   std::size_t sweep_position = 0;
 
-  std::int64_t open_rows = 0;   ///< Rows in memory that are neither sent nor held: what window_rows bounds.
+  std::int64_t open_rows = 0;  ///< Rows in memory that are neither sent nor held: what window_rows bounds.
 };
 
 /// What a row may do now. `stop`: nothing of the batch from here on can be decided yet.
@@ -135,7 +137,10 @@ enum class Verdict : std::uint8_t { produce, defer, hold, stop };
 
 struct Core::State {
   State(const CoreOptions& core_options, Partitioner partition_of, ErrorText text)
-      : options(core_options), partitioner(partition_of), error_text(text), topics(core_options.seed),
+      : options(core_options),
+        partitioner(partition_of),
+        error_text(text),
+        topics(core_options.seed),
         random(core_options.seed ^ 0x9e3779b97f4a7c15ULL) {}
 
   CoreOptions options;
@@ -146,7 +151,7 @@ struct Core::State {
   std::array<ProducerGuard, 2> producers;
   SeededRandom random;
   std::uint64_t step_number = 0;
-  std::size_t first_to_read = 0;   ///< Round robin over the databases.
+  std::size_t first_to_read = 0;  ///< Round robin over the databases.
 
   SteadyTime now{};
   WallTime wall{};
@@ -156,10 +161,10 @@ struct Core::State {
   bool deadline_passed = false;
   bool stopped = false;
   bool outage = false;
-  SteadyTime progress_at{};        ///< The last acknowledgement, or when something came in flight after nothing was.
+  SteadyTime progress_at{};  ///< The last acknowledgement, or when something came in flight after nothing was.
   std::int64_t in_flight_rows = 0;
   std::int64_t in_flight_bytes = 0;
-  std::int64_t handed_rows = 0;    ///< Handed over at least once, and neither acknowledged nor held.
+  std::int64_t handed_rows = 0;  ///< Handed over at least once, and neither acknowledged nor held.
   std::int64_t sent = 0;
   std::int64_t possible_duplicates = 0;
   std::int64_t producer_rebuilds = 0;
@@ -203,12 +208,14 @@ struct Core::State {
     bool is_new = true;      ///< It has no slot yet.
   };
   [[nodiscard]] Decision decide(Database& db, const store::OutboxRow& row, const Slot& slot, RowOrigin origin);
-  [[nodiscard]] bool decide_by_topic(const store::OutboxRow& row, const Slot& slot, RowOrigin origin, Decision& decision);
+  [[nodiscard]] bool decide_by_topic(const store::OutboxRow& row, const Slot& slot, RowOrigin origin,
+                                     Decision& decision);
   [[nodiscard]] std::string refused_by_itself(const store::OutboxRow& row, const Slot& slot) const;
   [[nodiscard]] std::string refused_by_topic(const store::OutboxRow& row, const Topic& topic) const;
   [[nodiscard]] bool choose_producer(Database& db, const Slot& slot, Decision& decision);
   void hand_over(Database& db, Slot& slot, const Decision& decision, std::uint32_t row_index);
-  void hold(Database& db, Slot& slot, store::HeldState state, std::optional<std::int64_t> due_at_ms, std::string reason);
+  void hold(Database& db, Slot& slot, store::HeldState state, std::optional<std::int64_t> due_at_ms,
+            std::string reason);
 
   // reports.cpp: the order guard.
   void on_reports(std::span<const event::Report> reports);

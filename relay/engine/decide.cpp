@@ -24,13 +24,15 @@ constexpr std::int64_t kMemoryOverhead = 128;
 std::int64_t least_batch_bytes(const store::OutboxRow& row) {
   const auto event_id = row.event_id.empty() ? kComposedEventIdBytes : static_cast<std::int64_t>(row.event_id.size());
   const std::int64_t own_headers = row.as_is ? 0 : kIdHeaderBytes + event_id + kCreatedAtHeaderBytes;
-  return kBatchOverhead + kRecordOverhead + static_cast<std::int64_t>(row.key.size() + row.payload.size()) + own_headers;
+  return kBatchOverhead + kRecordOverhead + static_cast<std::int64_t>(row.key.size() + row.payload.size()) +
+         own_headers;
 }
 
 }  // namespace
 
 std::string Core::State::refused_by_itself(const store::OutboxRow& row, const Slot& slot) const {
-  if (row.nonce.empty()) return error_text(kafka_code::kInvalidRecord) + " (the row's nonce is not 10 bytes: was the table rebuilt?)";
+  if (row.nonce.empty())
+    return error_text(kafka_code::kInvalidRecord) + " (the row's nonce is not 10 bytes: was the table rebuilt?)";
   if (slot.topic == kNoTopic) return error_text(kafka_code::kInvalidTopic) + " (not a name that Kafka takes)";
   return {};
 }
@@ -38,8 +40,8 @@ std::string Core::State::refused_by_itself(const store::OutboxRow& row, const Sl
 std::string Core::State::refused_by_topic(const store::OutboxRow& row, const Topic& topic) const {
   const std::int64_t bytes = least_batch_bytes(row);
   if (topic.message_bytes_max > 0 && bytes > topic.message_bytes_max) {
-    return error_text(kafka_code::kMsgSizeTooLarge) + " (the record takes " + std::to_string(bytes) + " bytes, the topic allows " +
-           std::to_string(topic.message_bytes_max) + ")";
+    return error_text(kafka_code::kMsgSizeTooLarge) + " (the record takes " + std::to_string(bytes) +
+           " bytes, the topic allows " + std::to_string(topic.message_bytes_max) + ")";
   }
   if (topic.compacted && row.key.is_null()) {
     return error_text(kafka_code::kInvalidRecord) + " (a compacted topic takes no record without a key)";
@@ -93,7 +95,8 @@ bool Core::State::choose_producer(Database& db, const Slot& slot, Decision& deci
   return false;
 }
 
-Core::State::Decision Core::State::decide(Database& db, const store::OutboxRow& row, const Slot& slot, RowOrigin origin) {
+Core::State::Decision Core::State::decide(Database& db, const store::OutboxRow& row, const Slot& slot,
+                                          RowOrigin origin) {
   Decision decision;
   decision.verdict = Verdict::hold;
   // A person may retry a scheduled row before its time, so only the scan looks at it.

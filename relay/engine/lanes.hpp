@@ -15,7 +15,7 @@ namespace txbox::relay {
 /// so that the happy path costs no memory whatever the number of keys.
 struct LaneEntry {
   bool closed = false;
-  std::int64_t closed_from = 0;      ///< Rows above this id wait; rows below were there before what closed the lane.
+  std::int64_t closed_from = 0;  ///< Rows above this id wait; rows below were there before what closed the lane.
   /// What closed the lane is known to stand before all that is read next. Otherwise (closed by a load, where the
   /// held row may be a later one) a row that was blocked needs command::ReleaseLane to find out.
   bool certain = false;
@@ -26,12 +26,13 @@ struct LaneEntry {
   bool touched = false;              ///< Own marks changed it since that load.
   std::int32_t pending_holds = 0;    ///< Holds of the lane that are not yet marked.
   std::uint64_t confirmed_at = 0;    ///< Step number of the last Marked with a hold of it.
+  std::uint64_t seen_at = 0;         ///< Step number when the scan last met a held row of it.
 
   ProducerKind producer = ProducerKind::main;
-  bool to_probation = false;         ///< Moves when the main producer is rebuilt: each of its rows is settled then.
+  bool to_probation = false;  ///< Moves when the main producer is rebuilt: each of its rows is settled then.
   std::int32_t suspects = 0;
-  std::int32_t in_flight = 0;        ///< In the probation producer only.
-  bool deferred = false;             ///< The scan passed rows of it that are still to be handed over.
+  std::int32_t in_flight = 0;  ///< In the probation producer only.
+  bool deferred = false;       ///< The scan passed rows of it that are still to be handed over.
 
   [[nodiscard]] bool idle() const noexcept {
     return !closed && producer == ProducerKind::main && !to_probation && suspects == 0 && in_flight == 0 &&

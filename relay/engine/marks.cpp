@@ -75,6 +75,7 @@ void Core::State::issue_mark(Database& db) {
   db.settled_asked = mark.settled_through;
   mark.lanes.assign(lanes.begin(), lanes.end());
   under_way.lanes = mark.lanes;
+  under_way.issued_at = step_number;
   ++db.next_mark;
   db.marks.push_back(std::move(under_way));
   out->other.emplace_back(std::move(mark));
@@ -125,10 +126,12 @@ void Core::State::hold_marked(Database& db, const HoldNote& note) {
   }
   if (note.due_at_ms) {
     db.next_due_ms = std::min(db.next_due_ms.value_or(*note.due_at_ms), *note.due_at_ms);
-    if (db.releasing) db.due_while_releasing = std::min(db.due_while_releasing.value_or(*note.due_at_ms), *note.due_at_ms);
+    if (db.releasing)
+      db.due_while_releasing = std::min(db.due_while_releasing.value_or(*note.due_at_ms), *note.due_at_ms);
   }
   // The topic came back between the decision and the mark: its release did not see this row.
-  if (note.state == store::HeldState::waiting && note.topic != kNoTopic && topics.at(note.topic).epoch != note.topic_epoch) {
+  if (note.state == store::HeldState::waiting && note.topic != kNoTopic &&
+      topics.at(note.topic).epoch != note.topic_epoch) {
     db.releases.push_back({ReleaseWanted::Kind::topic, note.topic, 0});
   }
 }
@@ -142,6 +145,8 @@ void Core::State::lanes_marked(Database& db, const MarkUnderWay& mark, const sto
     entry->touched = true;
     if (!std::binary_search(clear.begin(), clear.end(), lane)) {
       queue_lane_release(db, lane);
+    } else if (entry->seen_at > mark.issued_at) {
+      db.reload_wanted = true;
     } else if (entry->pending_holds == 0) {
       db.lanes.open(lane);
     } else {

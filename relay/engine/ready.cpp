@@ -78,7 +78,8 @@ bool Core::State::take_ready(Database& db, const store::OutboxRow& row, std::uin
   };
   const auto known = db.ready.find(row.id);
   if (known != db.ready.end()) {
-    const bool held_again = known->second.state == SlotState::hold_pending || known->second.state == SlotState::hold_marking;
+    const bool held_again =
+        known->second.state == SlotState::hold_pending || known->second.state == SlotState::hold_marking;
     return held_again ? leave() : true;
   }
   if (db.ready_suspects.contains(row.id)) db.pass_suspects.insert(row.id);

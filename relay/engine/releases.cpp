@@ -61,7 +61,9 @@ void Core::State::reload_lanes(Database& db, const std::vector<store::LaneLoad>&
     const auto found = std::lower_bound(held.begin(), held.end(), std::pair(lanes[index], INT64_MIN));
     if (found == held.end() || found->first != lanes[index]) {
       // Nothing of it is held: but only where no hold was marked after the look that says so.
-      if (entry->pending_holds == 0 && entry->confirmed_at <= db.reload_step) db.lanes.open(lanes[index]);
+      const bool looked_before = std::max(entry->confirmed_at, entry->seen_at) > db.reload_step;
+      if (entry->pending_holds == 0 && !looked_before) db.lanes.open(lanes[index]);
+      if (looked_before) db.reload_wanted = true;
       continue;
     }
     const bool swept = (index + lanes.size() - db.sweep_position % lanes.size()) % lanes.size() < kSweepLanes;

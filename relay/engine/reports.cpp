@@ -220,7 +220,8 @@ void Core::State::take_back(Database& db, ProducerKind kind) {
 /// A lane leaves probation when no suspect is left and each of its rows has a final report.
 void Core::State::check_lane_return(Database& db, store::Lane lane) {
   LaneEntry* entry = db.lanes.find(lane);
-  if (entry == nullptr || entry->producer != ProducerKind::probation || entry->suspects > 0 || entry->in_flight > 0) return;
+  if (entry == nullptr || entry->producer != ProducerKind::probation || entry->suspects > 0 || entry->in_flight > 0)
+    return;
   entry->producer = ProducerKind::main;
   const bool passed_rows = std::exchange(entry->deferred, false);
   db.lanes.forget_if_idle(lane);

@@ -84,7 +84,11 @@ void Core::State::take_final(Database& db, const store::OutboxRow& row, Slot* kn
   }
   known->state = SlotState::held;
   if (*row.held == store::HeldState::ready) want_pass(db);
-  if (*row.held != store::HeldState::skipped && row.held_lane) db.lanes.close(*row.held_lane, row.id, true);
+  if (*row.held != store::HeldState::skipped && row.held_lane) {
+    db.lanes.close(*row.held_lane, row.id, true);
+    // A mark or a reload that looked before says nothing about this row.
+    db.lanes.entry(*row.held_lane).seen_at = step_number;
+  }
 }
 
 }  // namespace txbox::relay

@@ -26,7 +26,8 @@ void forget_cluster_state(Topic& topic) {
 bool valid_topic_name(std::string_view name) noexcept {
   if (name.empty() || name.size() > kTopicNameMax || name == "." || name == "..") return false;
   return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
   });
 }
 
@@ -46,8 +47,8 @@ std::uint32_t TopicTable::number_of(std::string_view name) {
   return last_;
 }
 
-TopicChange TopicTable::described(SteadyTime now, const event::TopicDescribed& answer, std::chrono::milliseconds refresh,
-                                  Commands& out) {
+TopicChange TopicTable::described(SteadyTime now, const event::TopicDescribed& answer,
+                                  std::chrono::milliseconds refresh, Commands& out) {
   const std::uint32_t number = number_of(answer.topic);
   if (number == kNoTopic) return TopicChange::none;
   Topic& topic = topics_[number];
@@ -143,8 +144,9 @@ void TopicTable::acknowledged(std::uint32_t number, ProducerKind producer, std::
 bool TopicTable::adopt_growth(std::uint32_t number, Commands& out) {
   Topic& topic = topics_[number];
   if (topic.grown_to == 0 || topic.open_rows != 0 || topic.phase != TopicPhase::usable) return false;
-  out.other.emplace_back(command::Say{2, "topic " + topic.name + " has " + std::to_string(topic.grown_to) + " partitions, had " +
-                                             std::to_string(topic.partitions) + ": keys may change their partition from here on"});
+  out.other.emplace_back(command::Say{2, "topic " + topic.name + " has " + std::to_string(topic.grown_to) +
+                                             " partitions, had " + std::to_string(topic.partitions) +
+                                             ": keys may change their partition from here on"});
   topic.partitions = topic.grown_to;
   topic.grown_to = 0;
   topic.sticky_partition = -1;
@@ -157,7 +159,8 @@ std::int32_t TopicTable::spread(std::uint32_t number, std::int64_t bytes) {
   if (topic.sticky_partition < 0 || topic.sticky_bytes <= 0) {
     const auto count = static_cast<std::uint64_t>(topic.partitions);
     // Any partition but the last one, so that a change is a change.
-    const std::uint64_t step = count > 1 && topic.sticky_partition >= 0 ? 1 + random_.below(count - 1) : random_.below(count);
+    const std::uint64_t step =
+        count > 1 && topic.sticky_partition >= 0 ? 1 + random_.below(count - 1) : random_.below(count);
     const auto from = static_cast<std::uint64_t>(std::max(topic.sticky_partition, 0));
     topic.sticky_partition = static_cast<std::int32_t>((from + step) % count);
     topic.sticky_bytes = kStickyBytes;

@@ -28,20 +28,20 @@ struct Topic {
   std::string name;
   TopicPhase phase = TopicPhase::unknown;
   bool describing = false;
-  SteadyTime describe_at{};          ///< When to ask next, unless describing.
-  SteadyTime trust_after{};          ///< "Usable" is not believed before: refusals said otherwise.
-  unsigned tries = 0;                ///< Unsuccessful descriptions in a row.
-  unsigned refusals = 0;             ///< Refused by producers, without an acknowledgement since.
-  std::string reason;                ///< Kafka's name and text while not usable.
-  std::int32_t partitions = 0;       ///< Pinned: keys map by this count until everything in flight is acknowledged.
-  std::int32_t grown_to = 0;         ///< A larger count, to be adopted; 0 for none.
+  SteadyTime describe_at{};     ///< When to ask next, unless describing.
+  SteadyTime trust_after{};     ///< "Usable" is not believed before: refusals said otherwise.
+  unsigned tries = 0;           ///< Unsuccessful descriptions in a row.
+  unsigned refusals = 0;        ///< Refused by producers, without an acknowledgement since.
+  std::string reason;           ///< Kafka's name and text while not usable.
+  std::int32_t partitions = 0;  ///< Pinned: keys map by this count until everything in flight is acknowledged.
+  std::int32_t grown_to = 0;    ///< A larger count, to be adopted; 0 for none.
   std::int64_t message_bytes_max = 0;
   bool compacted = false;
-  std::int64_t open_rows = 0;        ///< Handed over and neither acknowledged nor held.
+  std::int64_t open_rows = 0;                             ///< Handed over and neither acknowledged nor held.
   std::array<std::vector<std::int64_t>, 2> last_offsets;  ///< By producer and partition; -1 for none.
   std::int32_t sticky_partition = -1;
-  std::int64_t sticky_bytes = 0;     ///< Left for that partition.
-  std::uint32_t epoch = 0;           ///< Rises when rows that wait for the topic may go on.
+  std::int64_t sticky_bytes = 0;       ///< Left for that partition.
+  std::uint32_t epoch = 0;             ///< Rises when rows that wait for the topic may go on.
   std::set<DatabaseIndex> waiting_in;  ///< Databases with rows of it in state waiting.
 };
 
@@ -62,11 +62,13 @@ class TopicTable {
   [[nodiscard]] std::size_t size() const noexcept { return topics_.size(); }
 
   /// Takes an answer in. Words for people are appended to `out`.
-  TopicChange described(SteadyTime now, const event::TopicDescribed& answer, std::chrono::milliseconds refresh, Commands& out);
+  TopicChange described(SteadyTime now, const event::TopicDescribed& answer, std::chrono::milliseconds refresh,
+                        Commands& out);
   /// A producer refused a row for its topic's sake: doubt it until it was described.
   void refused(SteadyTime now, std::uint32_t number, const std::string& reason);
   /// An acknowledged offset. One that goes back stops the topic.
-  void acknowledged(std::uint32_t number, ProducerKind producer, std::int32_t partition, std::int64_t offset, Commands& out);
+  void acknowledged(std::uint32_t number, ProducerKind producer, std::int32_t partition, std::int64_t offset,
+                    Commands& out);
   /// Takes a grown partition count over once nothing is open. True when it did.
   bool adopt_growth(std::uint32_t number, Commands& out);
   /// The partition for a row without a key: stays for a while, so that batches fill.
@@ -79,7 +81,8 @@ class TopicTable {
   void refresh_all(SteadyTime now);
 
  private:
-  TopicChange usable(SteadyTime now, Topic& topic, const TopicFacts& facts, std::chrono::milliseconds refresh, Commands& out);
+  TopicChange usable(SteadyTime now, Topic& topic, const TopicFacts& facts, std::chrono::milliseconds refresh,
+                     Commands& out);
 
   std::deque<Topic> topics_;
   std::map<std::string, std::uint32_t, std::less<>> numbers_;

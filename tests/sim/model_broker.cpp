@@ -29,7 +29,8 @@ ModelProducer& ModelBroker::add_producer(relay::ProducerKind kind, std::uint32_t
   return producer;
 }
 
-void ModelBroker::report(ModelProducer& producer, const ModelRecord& record, ReportKind kind, int error, std::int64_t offset) {
+void ModelBroker::report(ModelProducer& producer, const ModelRecord& record, ReportKind kind, int error,
+                         std::int64_t offset) {
   if (!producer.alive || producer.unreported.erase({record.database, record.row}) == 0) return;
   producer.reports.push_back({record.database, record.row, producer.kind, producer.generation, kind, error,
                               kind == ReportKind::sent ? record.partition : -1, offset});
@@ -89,7 +90,8 @@ void ModelBroker::process(ModelProducer& producer, const std::string& topic_name
   const std::vector<ModelRecord> batch = stream.requests[stream.landed];
   const std::int32_t partition = batch.front().partition;
   if (topic.state != State::usable || partition >= topic.partitions) {
-    for (const ModelRecord& record : batch) report(producer, record, ReportKind::topic_refused, code_of(topic.state), -1);
+    for (const ModelRecord& record : batch)
+      report(producer, record, ReportKind::topic_refused, code_of(topic.state), -1);
     stream.requests.erase(stream.requests.begin() + static_cast<std::ptrdiff_t>(stream.landed));
     stream.cut = producer.fatal = true;
     return;
@@ -105,7 +107,8 @@ void ModelBroker::process(ModelProducer& producer, const std::string& topic_name
     ++topic.ends[static_cast<std::size_t>(partition)];
     record.landed_at = ++clock_;
     if (tracing()) {
-      trace("        landed " + std::to_string(record.database) + "/" + std::to_string(record.row) + (producer.alive ? "" : " late"));
+      trace("        landed " + std::to_string(record.database) + "/" + std::to_string(record.row) +
+            (producer.alive ? "" : " late"));
     }
     landed_.push_back(record);
   }

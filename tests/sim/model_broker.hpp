@@ -38,14 +38,14 @@ struct ModelTopic {
 struct ModelStream {
   std::deque<ModelRecord> queue;
   std::deque<std::vector<ModelRecord>> requests;  ///< At most five.
-  bool cut = false;            ///< A request was refused: the broker takes no later sequence number.
-  std::size_t landed = 0;      ///< Requests at the front that are in the log, their answers lost so far.
+  bool cut = false;                               ///< A request was refused: the broker takes no later sequence number.
+  std::size_t landed = 0;  ///< Requests at the front that are in the log, their answers lost so far.
 };
 
 struct ModelProducer {
   relay::ProducerKind kind = relay::ProducerKind::main;
   std::uint32_t generation = 0;
-  bool alive = true;           ///< Else it was purged or its process died; its requests may still land.
+  bool alive = true;  ///< Else it was purged or its process died; its requests may still land.
   bool fatal = false;
   std::map<std::pair<std::string, std::int32_t>, ModelStream> streams;
   std::deque<relay::event::Report> reports;  ///< Not yet served.
@@ -82,7 +82,8 @@ class ModelBroker {
   void send(ModelProducer& producer, ModelStream& stream);
   void process(ModelProducer& producer, const std::string& topic, ModelStream& stream, bool faults);
   void answer(ModelProducer& producer, const std::vector<ModelRecord>& batch, std::int64_t first_offset);
-  void report(ModelProducer& producer, const ModelRecord& record, relay::ReportKind kind, int error, std::int64_t offset);
+  void report(ModelProducer& producer, const ModelRecord& record, relay::ReportKind kind, int error,
+              std::int64_t offset);
 
   Random& random_;
   std::deque<ModelProducer> producers_;

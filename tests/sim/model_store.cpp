@@ -32,7 +32,8 @@ relay::event::DatabaseOpened ModelStore::open() const {
   }
   for (const auto& [lane, count] : lanes) opened.held_lanes.push_back({lane, count});
   std::sort(opened.waiting_topics.begin(), opened.waiting_topics.end());
-  opened.waiting_topics.erase(std::unique(opened.waiting_topics.begin(), opened.waiting_topics.end()), opened.waiting_topics.end());
+  opened.waiting_topics.erase(std::unique(opened.waiting_topics.begin(), opened.waiting_topics.end()),
+                              opened.waiting_topics.end());
   return opened;
 }
 
@@ -205,7 +206,8 @@ void ModelStore::check_invariants() const {
   for (const auto& [id, row] : now_.rows) {
     const bool has_receipt = now_.receipts.contains(id);
     const bool is_held = now_.held.contains(id);
-    if (id <= now_.settled_through && !has_receipt && !is_held) violated("I1: row " + std::to_string(id) + " is settled and nowhere");
+    if (id <= now_.settled_through && !has_receipt && !is_held)
+      violated("I1: row " + std::to_string(id) + " is settled and nowhere");
     if (has_receipt && is_held) violated("I3: row " + std::to_string(id) + " has a receipt and is held");
   }
 }

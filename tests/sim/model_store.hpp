@@ -16,13 +16,13 @@ namespace txbox::sim {
 /// One committed event.
 struct ModelRow {
   std::int64_t id = 0;
-  std::uint64_t nonce = 0;              ///< Its identity for ever: ids are used again after a power cut.
+  std::uint64_t nonce = 0;  ///< Its identity for ever: ids are used again after a power cut.
   std::string topic;
   std::optional<std::string> key;
   std::optional<std::int32_t> partition;
   std::optional<std::int64_t> deliver_at_ms;
   std::string payload;
-  bool poison = false;                  ///< The broker refuses it, and the batch that it is in.
+  bool poison = false;  ///< The broker refuses it, and the batch that it is in.
   bool malformed = false;
   [[nodiscard]] std::optional<store::Lane> lane() const;
 };
@@ -33,7 +33,7 @@ struct HeldRow {
   std::int32_t attempts = 0;
   std::optional<std::int64_t> due_at_ms;
   std::string last_error;
-  bool by_person = false;               ///< A person parked or skipped it.
+  bool by_person = false;  ///< A person parked or skipped it.
   bool redriven = false;
 };
 

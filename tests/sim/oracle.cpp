@@ -16,12 +16,14 @@ std::map<std::uint64_t, std::uint64_t> first_landings(const ModelBroker& broker)
 void nothing_lost(const ModelStore& store, const std::map<std::uint64_t, std::uint64_t>& landed) {
   for (const auto& [id, row] : store.rows()) {
     const bool sent = store.receipts().contains(id);
-    if (sent && !landed.contains(row.nonce)) violated("P2: row " + std::to_string(id) + " has a receipt and is not in Kafka");
+    if (sent && !landed.contains(row.nonce))
+      violated("P2: row " + std::to_string(id) + " has a receipt and is not in Kafka");
     if (!sent && !store.held().contains(id)) violated("P2: row " + std::to_string(id) + " is neither sent nor held");
   }
 }
 
-/// P4: first occurrences per lane in commit order, and none before an earlier row of the lane, unless that row was let go.
+/// P4: first occurrences per lane in commit order, and none before an earlier row of the lane, unless that row was let
+/// go.
 void in_order(const World& world, relay::DatabaseIndex index, const std::map<std::uint64_t, std::uint64_t>& landed) {
   struct Seen {
     std::uint64_t latest = 0;
@@ -38,7 +40,8 @@ void in_order(const World& world, relay::DatabaseIndex index, const std::map<std
       if (seen.missing == 0) seen.missing = id;
       continue;
     }
-    if (seen.missing != 0) violated("P4: row " + std::to_string(id) + " is in Kafka before row " + std::to_string(seen.missing));
+    if (seen.missing != 0)
+      violated("P4: row " + std::to_string(id) + " is in Kafka before row " + std::to_string(seen.missing));
     if (found->second < seen.latest) violated("P4: row " + std::to_string(id) + " came before its predecessor");
     seen.latest = found->second;
   }
@@ -48,7 +51,8 @@ void in_order(const World& world, relay::DatabaseIndex index, const std::map<std
 void parked_with_reason(const World& world, const ModelStore& store) {
   for (const auto& [id, held] : store.held()) {
     if (held.state != store::HeldState::parked || held.by_person) continue;
-    if (!world.deserved.contains(store.rows().at(id).nonce)) violated("row " + std::to_string(id) + " is parked without a reason");
+    if (!world.deserved.contains(store.rows().at(id).nonce))
+      violated("row " + std::to_string(id) + " is parked without a reason");
     if (held.last_error.empty()) violated("row " + std::to_string(id) + " is parked without a word");
   }
 }

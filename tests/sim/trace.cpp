@@ -49,7 +49,8 @@ void trace(const Event& event) {
         } else if constexpr (std::is_same_v<What, event::Reports>) {
           for (const event::Report& report : what.reports) {
             std::cerr << "report " << report.database << '/' << report.row << ' ' << word(report.producer) << '.'
-                      << report.generation << " kind " << static_cast<int>(report.kind) << " offset " << report.offset << '\n';
+                      << report.generation << " kind " << static_cast<int>(report.kind) << " offset " << report.offset
+                      << '\n';
           }
         } else if constexpr (std::is_same_v<What, event::ProducerReady>) {
           std::cerr << "new producer " << word(what.producer) << '.' << what.generation << '\n';
@@ -57,8 +58,8 @@ void trace(const Event& event) {
           std::cerr << "topic " << what.topic << " state " << static_cast<int>(what.facts.state) << " partitions "
                     << what.facts.partitions << '\n';
         } else if constexpr (std::is_same_v<What, event::Marked>) {
-          std::cerr << "marked " << what.database << '#' << what.mark << " settled " << what.result.settled_through << " clear "
-                    << what.result.clear_lanes.size() << '\n';
+          std::cerr << "marked " << what.database << '#' << what.mark << " settled " << what.result.settled_through
+                    << " clear " << what.result.clear_lanes.size() << '\n';
         } else if constexpr (std::is_same_v<What, event::Released>) {
           std::cerr << "released " << what.database << ' ' << what.rows << (what.more ? " more\n" : "\n");
         }
@@ -82,7 +83,8 @@ void trace(const Command& command) {
         } else if constexpr (std::is_same_v<What, command::Read>) {
           std::cerr << "    read " << what.database << " after " << what.after << " limit " << what.limits.rows << '\n';
         } else if constexpr (std::is_same_v<What, command::ReadReady>) {
-          std::cerr << "    read ready " << what.database << " after " << what.after << " scanned " << what.scanned_through << '\n';
+          std::cerr << "    read ready " << what.database << " after " << what.after << " scanned "
+                    << what.scanned_through << '\n';
         } else if constexpr (std::is_same_v<What, command::ReleaseLane>) {
           std::cerr << "    release lane " << what.lane << '\n';
         } else if constexpr (std::is_same_v<What, command::ReleaseTopic>) {

@@ -106,7 +106,8 @@ void World::take_command(const Command& command) {
           if (what.limits.rows < 1) violated("a reading of no rows");
           side.reading = what;
         } else if constexpr (std::is_same_v<What, command::Mark> || std::is_same_v<What, command::ReleaseDue> ||
-                             std::is_same_v<What, command::ReleaseTopic> || std::is_same_v<What, command::ReleaseLane>) {
+                             std::is_same_v<What, command::ReleaseTopic> ||
+                             std::is_same_v<What, command::ReleaseLane>) {
           sides_[what.database].marking.push_back(what);
         }
       },
@@ -126,7 +127,8 @@ void World::carry_out_reading(DatabaseIndex index) {
   if (!side.reading) return;
   const Command command = *std::exchange(side.reading, std::nullopt);
   if (const auto* read = std::get_if<command::Read>(&command)) {
-    Answer answer{event::RowsRead{index, read->after, {}, false, store.newest()}, store.read(read->after, read->limits.rows)};
+    Answer answer{event::RowsRead{index, read->after, {}, false, store.newest()},
+                  store.read(read->after, read->limits.rows)};
     store.barrier();
     side.read = std::move(answer);
   } else {
@@ -232,7 +234,8 @@ void World::describe() {
 void World::check_bounds() {
   const CoreStatus status = core_->status();
   if (status.in_flight_rows > options_.window_rows) violated("P8: more rows in flight than the window");
-  if (status.in_flight_rows > 1 && status.in_flight_bytes > options_.window_bytes) violated("P8: more bytes in flight than allowed");
+  if (status.in_flight_rows > 1 && status.in_flight_bytes > options_.window_bytes)
+    violated("P8: more bytes in flight than allowed");
   if (status.in_flight_rows < 0 || status.in_flight_bytes < 0) violated("the count of rows in flight went below zero");
 }
 
@@ -246,10 +249,14 @@ void World::act() {
   const auto index = static_cast<DatabaseIndex>(random_.below(stores_.size()));
   switch (random_.below(9)) {
     case 0:
-    case 1: return broker_.act(!peace_ && weather_.broker_faults);
-    case 2: return carry_out_reading(index);
-    case 3: return deliver_read(index);
-    case 4: return carry_out_marking(index);
+    case 1:
+      return broker_.act(!peace_ && weather_.broker_faults);
+    case 2:
+      return carry_out_reading(index);
+    case 3:
+      return deliver_read(index);
+    case 4:
+      return carry_out_marking(index);
     case 5:
       if (sides_[index].marked.empty()) return;
       {
@@ -258,7 +265,8 @@ void World::act() {
         step(answer);
       }
       return;
-    case 6: return deliver_reports();
+    case 6:
+      return deliver_reports();
     case 7:
       if (chance(3)) return describe();
       return rebuild(static_cast<ProducerKind>(random_.below(2)));

@@ -19,20 +19,20 @@ namespace txbox::sim {
 
 /// What one run may contain, drawn from its seed: a few kinds of trouble at a time show more than all at once.
 struct Weather {
-  bool broker_faults = false;   ///< Lost answers, producers that die of themselves.
+  bool broker_faults = false;  ///< Lost answers, producers that die of themselves.
   bool poison = false;
-  bool topics_change = false;   ///< Missing, denied, back, grown.
+  bool topics_change = false;  ///< Missing, denied, back, grown.
   bool topics_recreated = false;
   bool crashes = false;
   bool power_cuts = false;
-  bool people = false;          ///< Park, skip, retry.
+  bool people = false;  ///< Park, skip, retry.
   bool scheduled = false;
-  bool lost_marks = false;      ///< A mark commits and its answer does not come.
-  bool races = false;           ///< Rows handed over while a refusal is still unread (facts.md A 1.4).
+  bool lost_marks = false;  ///< A mark commits and its answer does not come.
+  bool races = false;       ///< Rows handed over while a refusal is still unread (facts.md A 1.4).
 };
 
-/// One relay's life (or several, after crashes) over model stores and a model broker, driven by one seed. The production
-/// runner's part is played here: commands are carried out late, in part, or never; answers come late.
+/// One relay's life (or several, after crashes) over model stores and a model broker, driven by one seed. The
+/// production runner's part is played here: commands are carried out late, in part, or never; answers come late.
 class World {
  public:
   explicit World(std::uint64_t seed);
@@ -44,16 +44,16 @@ class World {
   [[nodiscard]] const std::vector<ModelStore>& stores() const { return stores_; }
   [[nodiscard]] const ModelBroker& broker() const { return broker_; }
   [[nodiscard]] relay::OnRefusal on_refusal() const { return options_.on_refusal; }
-  std::set<std::uint64_t> let_go;        ///< Rows (by nonce) whose key a person or the policy let go on without them.
+  std::set<std::uint64_t> let_go;  ///< Rows (by nonce) whose key a person or the policy let go on without them.
   std::set<std::pair<relay::DatabaseIndex, store::Lane>> raced;  ///< Lanes hit by a race that no relay can win.
-  std::set<std::uint64_t> deserved;      ///< Rows that Kafka or the core has a reason to refuse.
+  std::set<std::uint64_t> deserved;  ///< Rows that Kafka or the core has a reason to refuse.
 
  private:
   struct Answer {
     relay::Event event;
-    ModelStore::Batch batch;   ///< Memory of its rows.
+    ModelStore::Batch batch;  ///< Memory of its rows.
   };
-  struct Side {                ///< The runner's book for one database.
+  struct Side {  ///< The runner's book for one database.
     std::optional<relay::Command> reading;
     std::optional<Answer> read;
     bool reload = false;

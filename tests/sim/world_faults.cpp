@@ -35,7 +35,8 @@ void World::draw_weather() {
   options_.seed = random_.next();
   stores_.resize(chance(4) ? 2 : 1);
   topic_names_ = {"orders", "invoices"};
-  for (const std::string& name : topic_names_) broker_.make_topic(name, static_cast<std::int32_t>(1 + random_.below(3)));
+  for (const std::string& name : topic_names_)
+    broker_.make_topic(name, static_cast<std::int32_t>(1 + random_.below(3)));
   broker_.topics.at("invoices").compacted = chance(3);
   if (weather_.topics_change && chance(3)) broker_.topics.at("invoices").state = State::missing;
 }
@@ -110,11 +111,13 @@ void World::person() {
   const std::uint64_t what = random_.below(3);
   trace("person: " + std::string(what == 0 ? "park " : what == 1 ? "skip " : "retry ") + std::to_string(id));
   switch (what) {
-    case 0: return store.park(id);
+    case 0:
+      return store.park(id);
     case 1:
       if (!store.receipts().contains(id)) let_go.insert(nonce);
       return store.skip(id);
-    default: return store.retry(id);
+    default:
+      return store.retry(id);
   }
 }
 
@@ -178,7 +181,8 @@ std::string World::what_is_left() const {
     for (const auto& [id, row] : store.rows()) {
       if (store.receipts().contains(id)) continue;
       const auto held = store.held().find(id);
-      left += " " + std::to_string(id) + ":" + (held == store.held().end() ? "unsent" : std::string(to_string(held->second.state)));
+      left += " " + std::to_string(id) + ":" +
+              (held == store.held().end() ? "unsent" : std::string(to_string(held->second.state)));
     }
     left += " (settled " + std::to_string(store.settled_through()) + " of " + std::to_string(store.newest()) + ")";
   }

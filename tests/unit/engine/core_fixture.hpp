@@ -77,10 +77,10 @@ class CoreFixture {
   relay::Core core;
   SteadyTime steady{std::chrono::hours(1)};
   WallTime wall{std::chrono::milliseconds(1'700'000'000'000)};
-  std::vector<Handed> handed;                 ///< Since the test last took them.
-  std::map<std::int64_t, Handed> last_handed; ///< Of each row, ever.
-  std::deque<relay::Command> commands;        ///< All but those below.
-  std::deque<relay::command::Mark> marks;     ///< Not yet answered.
+  std::vector<Handed> handed;                  ///< Since the test last took them.
+  std::map<std::int64_t, Handed> last_handed;  ///< Of each row, ever.
+  std::deque<relay::Command> commands;         ///< All but those below.
+  std::deque<relay::command::Mark> marks;      ///< Not yet answered.
   std::vector<relay::command::Mark> all_marks;
   std::optional<relay::command::Read> reading;
   std::optional<relay::command::ReadReady> reading_ready;

@@ -136,11 +136,13 @@ TEST_CASE("the bytes in flight are bounded, but one row larger than the bound st
 TEST_CASE("rows without a key fill one partition for a while, then another") {
   CoreFixture fixture;
   std::vector<TestRow> rows;
-  for (std::int64_t id = 1; id <= 64; ++id) rows.push_back({.id = id, .key = std::nullopt, .payload = std::string(4096, 'x')});
+  for (std::int64_t id = 1; id <= 64; ++id)
+    rows.push_back({.id = id, .key = std::nullopt, .payload = std::string(4096, 'x')});
   fixture.read(rows);
   REQUIRE(fixture.handed.size() == 64);
   int changes = 0;
-  for (std::size_t index = 1; index < 64; ++index) changes += fixture.handed[index].partition != fixture.handed[index - 1].partition;
+  for (std::size_t index = 1; index < 64; ++index)
+    changes += fixture.handed[index].partition != fixture.handed[index - 1].partition;
   CHECK(changes >= 2);
   CHECK(changes <= 6);
 }
