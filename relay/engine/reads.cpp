@@ -76,15 +76,16 @@ bool Core::State::try_read(Database& db) {
 }
 
 void Core::State::schedule_reads() {
+  for (Database& db : databases) {
+    if (now < db.floor_at) continue;
+    db.exhausted = false;
+    db.floor_at = now + options.floor_interval;
+  }
   if (databases.empty() || guard(ProducerKind::main).broken) return;
   const std::size_t first = first_to_read;
   for (std::size_t offset = 0; offset < databases.size(); ++offset) {
     Database& db = databases[(first + offset) % databases.size()];
     if (!db.opened || db.reading != Reading::none) continue;
-    if (now >= db.floor_at) {
-      db.exhausted = false;
-      db.floor_at = now + options.floor_interval;
-    }
     // Both sources in turn, so that neither starves the other.
     const bool ready_first = !db.last_was_ready;
     bool read_ready = ready_first && try_ready_pass(db);
@@ -94,21 +95,28 @@ void Core::State::schedule_reads() {
   }
 }
 
+/// Only what time alone brings about: what waits for an answer as well is taken up when that comes, and a tick in the
+/// meantime would change nothing.
 SteadyTime Core::State::next_tick() const {
-  SteadyTime next = topics.next_ask();
+  SteadyTime next = SteadyTime::max();
+  if (stopping) return next;
+  const auto at = [&](SteadyTime time) {
+    if (time > now) next = std::min(next, time);
+  };
+  at(topics.next_ask());
   for (const Database& db : databases) {
     if (!db.opened) continue;
-    next = std::min(next, db.floor_at);
-    if (db.unmarked_since) next = std::min(next, *db.unmarked_since + options.mark_interval);
-    if (db.pass_wanted) next = std::min(next, std::max(now, db.pass_not_before));
-    if (db.reload_wanted) next = std::min(next, db.reload_not_before);
+    at(db.floor_at);
+    if (db.unmarked_since) at(*db.unmarked_since + options.mark_interval);
+    if (db.pass_wanted) at(db.pass_not_before);
+    if (db.reload_wanted) at(db.reload_not_before);
     if (db.next_due_ms && !db.releasing) {
       // Far-off times are looked at again now and then: the wall clock may be set, and the sum must not overflow.
-      const std::int64_t wait_ms = std::clamp<std::int64_t>(*db.next_due_ms - to_ms(wall), 0, 60'000);
-      next = std::min(next, now + std::chrono::milliseconds(wait_ms));
+      const std::int64_t wait_ms = std::clamp<std::int64_t>(*db.next_due_ms - to_ms(wall), 1, 60'000);
+      at(now + std::chrono::milliseconds(wait_ms));
     }
   }
-  if (handed_rows > 0 && !outage) next = std::min(next, progress_at + options.outage_after);
+  if (handed_rows > 0 && !outage) at(progress_at + options.outage_after);
   return next;
 }
 
