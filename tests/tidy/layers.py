@@ -38,7 +38,7 @@ INSIDE_RELAY = {
 }
 
 # The core is a function of its events, so that a test can play any history: no threads, no I/O, no time of day.
-CORE_LIST = ("relay/engine/CMakeLists.txt", "txbox_relay_core")
+CORE_LIST = ("relay/engine/CMakeLists.txt", "relay_core")
 IMPURE_HEADERS = {"thread", "mutex", "condition_variable", "fstream", "iostream", "filesystem", "future", "unistd.h",
                   "fcntl.h", "poll.h", "sys/inotify.h", "pthread.h"}
 TIME_OF_DAY = re.compile(r"\b(?:now|time|clock_gettime|gettimeofday)\s*\(")
@@ -97,13 +97,12 @@ def allowed_inside_relay(file):
 
 
 def core_files(tree):
-    """The sources that the core's target lists, and their headers."""
+    """The sources and headers that the core's target lists."""
     path, target = CORE_LIST
     listing = next((file.code for file in tree.files if file.path == path), "")
     match = re.search(rf"\(\s*{target}\b([^)]*)\)", listing)
-    stems = re.findall(r"(\w+)\.cpp\b", match.group(1)) if match else []
     folder = path.rsplit("/", 1)[0]
-    return {f"{folder}/{stem}.{suffix}" for stem in [*stems, "core_state"] for suffix in ("cpp", "hpp")}
+    return {f"{folder}/{name}" for name in re.findall(r"\w+\.[ch]pp\b", match.group(1))} if match else set()
 
 
 def impurity(file):

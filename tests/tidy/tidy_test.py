@@ -70,7 +70,7 @@ class Tidy(unittest.TestCase):
             self.assert_found(f"{path}:1: include:", path, line + "\n")
 
     def test_a_core_that_is_not_pure_is_found(self):
-        core = {"relay/engine/CMakeLists.txt": "add_library(txbox_relay_core STATIC\n  core.cpp)\n"}
+        core = {"relay/engine/CMakeLists.txt": "txbox_internal_library(relay_core\n  SOURCES core.cpp)\n"}
         for line in ("#include <thread>", "#include <txbox/kafka/producer.hpp>", "auto t = steady_clock::now();"):
             found = self.findings(**core, **{"relay/engine/core.cpp": line + "\n"})
             self.assertEqual(len(found), 1, found)
