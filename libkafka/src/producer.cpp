@@ -52,7 +52,9 @@ Persistence persistence_of(const rd_kafka_message_t* message) noexcept {
   return Persistence::possibly_persisted;
 }
 
-LogLevel level_of(int syslog_level) noexcept {
+LogLevel level_of(int syslog_level, std::string_view text) noexcept {
+  // librdkafka warns of each producer with this property; it is our own choice, and nobody can act on the warning.
+  if (text.find("enable.gapless.guarantee is experimental") != std::string_view::npos) return LogLevel::debug;
   if (syslog_level <= LOG_ERR) return LogLevel::error;
   if (syslog_level == LOG_WARNING) return LogLevel::warning;
   return syslog_level == LOG_DEBUG ? LogLevel::debug : LogLevel::info;
@@ -183,7 +185,7 @@ void Producer::State::on_log(const rd_kafka_t* client, int level, const char* fa
   auto* self = static_cast<State*>(rd_kafka_opaque(client));
   if (self == nullptr || !self->log) return;
   try {
-    self->log(level_of(level), std::string("librdkafka ") + facility + ": " + text);
+    self->log(level_of(level, text), std::string("librdkafka ") + facility + ": " + text);
   } catch (...) {
     self->failure = std::current_exception();
   }

@@ -219,7 +219,8 @@ TEST_CASE("a topic deleted under the producer fails as a topic, and a new produc
   const std::string topic = unique_topic("recreated");
   admin.create_topic(topic, 1);
   // A record for a topic that vanished waits until librdkafka looks again.
-  const auto producer = make_producer(topic, real_options({{"topic.metadata.refresh.interval.ms", "1000"}}));
+  const auto producer = make_producer(topic, real_options({{"topic.metadata.refresh.interval.ms", "1000"},
+                                                           {"topic.metadata.propagation.max.ms", "1000"}}));
   for (std::uint64_t tag = 1; tag <= 10; ++tag) REQUIRE(produce(*producer, topic, tag) == 0);
   CHECK(await_reports(*producer, 10).back().offset == 9);
   admin.delete_topic(topic);

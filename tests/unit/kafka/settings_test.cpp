@@ -240,7 +240,7 @@ TEST_CASE("every property that librdkafka knows is judged: it keeps, breaks or d
 
 TEST_CASE("a broken promise is found wherever it stands in the list") {
   CHECK_THROWS_AS(check_producer_properties({{"linger.ms", "5"}, {"acks", "1"}, {"acks", "all"}}), txbox::Error);
-  CHECK_NOTHROW(check_producer_properties({{"linger.ms", "5"}, {"compression.type", "zstd"}, {"acks", "all"}}));
+  CHECK_NOTHROW(check_producer_properties({{"linger.ms", "5"}, {"compression.type", "lz4"}, {"acks", "all"}}));
   CHECK_NOTHROW(check_producer_properties({}));
 }
 
