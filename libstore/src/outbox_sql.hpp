@@ -56,11 +56,15 @@ inline constexpr std::string_view kNonceOfReceipt = "SELECT nonce FROM outbox_se
 inline constexpr std::string_view kNonceOfHeld = "SELECT nonce FROM outbox_held WHERE id = ?1";
 inline constexpr std::string_view kDropHeld = "DELETE FROM outbox_held WHERE id = ?1";
 // A receipt wins (I3), and so does what a person decided: parked and skipped stay, until a person retries. A re-driven
-// row keeps the lane that it was given then, whatever the relay thinks of it.
+// row keeps the lane that it was given then, whatever the relay thinks of it; and a row without a lane cannot be
+// blocked, since no lane's release would ever come to it.
 inline constexpr std::string_view kHold = R"(
 INSERT INTO outbox_held(id, nonce, state, lane, attempts, due_at, last_error)
-  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS (SELECT 1 FROM outbox_sent WHERE id = ?1)
-  ON CONFLICT(id) DO UPDATE SET state = excluded.state, lane = CASE WHEN redriven THEN lane ELSE excluded.lane END,
+  SELECT ?1, ?2, CASE WHEN ?3 = 'blocked' AND ?4 IS NULL THEN 'ready' ELSE ?3 END, ?4, ?5, ?6, ?7
+  WHERE NOT EXISTS (SELECT 1 FROM outbox_sent WHERE id = ?1)
+  ON CONFLICT(id) DO UPDATE SET lane = CASE WHEN redriven THEN lane ELSE excluded.lane END,
+    state = CASE WHEN excluded.state = 'blocked' AND CASE WHEN redriven THEN lane ELSE excluded.lane END IS NULL
+      THEN 'ready' ELSE excluded.state END,
     attempts = max(attempts, excluded.attempts), due_at = excluded.due_at,
     last_error = coalesce(excluded.last_error, last_error)
   WHERE outbox_held.nonce = excluded.nonce
@@ -168,7 +172,8 @@ SELECT v.id, v.event_id, v.topic, v.key, v.state, v.attempts, v.due_at, v.last_e
   FROM outbox_status AS v WHERE v.id = ?1)";
 inline constexpr std::string_view kPayloadOfRow = "SELECT payload, headers FROM outbox WHERE id = ?1";
 inline constexpr std::string_view kIdOfEvent = "SELECT id FROM outbox WHERE event_id = ?1";
-inline constexpr std::string_view kIdEnds = "SELECT coalesce(min(id), 0), coalesce(max(id), -1) FROM outbox";
+inline constexpr std::string_view kIdEnds =
+    "SELECT coalesce((SELECT min(id) FROM outbox), 0), coalesce((SELECT max(id) FROM outbox), -1)";
 inline constexpr std::string_view kFirstFrom = "SELECT id, created_at FROM outbox WHERE id >= ?1 ORDER BY id LIMIT 1";
 inline constexpr std::string_view kComposedBetween = R"(
 SELECT id, nonce FROM outbox WHERE id >= ?1 AND id <= ?2 AND created_at = ?3 AND event_id IS NULL ORDER BY id)";

@@ -113,6 +113,22 @@ TEST_CASE("what a person parked or skipped stays, and the relay's own states cha
   CHECK(store.app.number("SELECT attempts FROM outbox_held WHERE id = 1") == 1);
 }
 
+TEST_CASE("a row that came back without its lane is not blocked by a relay that still knows the lane") {
+  RelayStore store;
+  store.add("orders", "k", 2);
+  const std::vector<Hold> late{store.hold(2, HeldState::blocked)};
+  store.app.run(
+      "INSERT INTO outbox_held(id, nonce, state, redriven) SELECT id, substr(nonce, 1, 8), 'ready', 1 FROM outbox"
+      " WHERE id = 2");
+  store.mark({}, late);
+  CHECK(store.state_of(2) == "ready");
+  CHECK_FALSE(store.app.text("SELECT lane FROM outbox_held").has_value());
+  Hold laneless = store.hold(1, HeldState::blocked);
+  laneless.lane.reset();
+  store.mark({}, {laneless});
+  CHECK(store.state_of(1) == "ready");
+}
+
 TEST_CASE("a marking tells which lanes nothing waits in any more") {
   RelayStore store;
   store.add("orders", "k", 2);
