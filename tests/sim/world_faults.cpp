@@ -12,7 +12,7 @@ using State = TopicFacts::State;
 
 namespace {
 constexpr int kTroubleSteps = 700;
-constexpr int kDrainSteps = 60'000;
+constexpr int kDrainSteps = 200'000;
 constexpr std::int64_t kMostRows = 60;
 }  // namespace
 
