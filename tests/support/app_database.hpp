@@ -40,7 +40,9 @@ class AppDatabase {
   /// The first column of the first row as text; nullopt for null or no row.
   std::optional<std::string> text(const std::string& sql) {
     sqlite3_stmt* statement = nullptr;
-    if (sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(db_));
+    if (sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) {
+      throw std::runtime_error(sqlite3_errmsg(db_));
+    }
     std::optional<std::string> value;
     if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL) {
       const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, 0));

@@ -16,7 +16,8 @@ struct Event {
   Bytes key = {};                                 ///< Null: no key, and no order promised.
   Bytes payload = {};                             ///< Null: a tombstone.
   Headers headers = {};                           ///< Names `id` and `txbox-*` are reserved.
-  std::string event_id = {};                      ///< 1-255 bytes, unique; give one where the event has a natural id. Empty: one is made.
+  /// 1-255 bytes, unique; give one where the event has a natural id. Empty: one is made.
+  std::string event_id = {};
   std::optional<std::int64_t> deliver_at_ms = {}; ///< ms since 1970; not published before.
 };
 

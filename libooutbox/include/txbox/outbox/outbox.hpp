@@ -16,8 +16,8 @@ struct InstallOptions {
   std::int64_t max_record_bytes = 0;
 };
 
-/// Creates or migrates txbox's tables in the connection's main file; `outbox-relay init` does the same. Idempotent, safe
-/// from eight processes at once. Refuses a file that is not in WAL mode. See txbox::ErrorCode for what it throws.
+/// Creates or migrates txbox's tables in the connection's main file; `outbox-relay init` does the same. Idempotent,
+/// safe from eight processes at once. Refuses a file that is not in WAL mode. See txbox::ErrorCode for what it throws.
 void install(sqlite3* db, const InstallOptions& options = {});
 
 /// Adds events to the application's own open transaction, on its own connection.

@@ -5,7 +5,8 @@
 
 namespace txbox::store {
 
-/// Why a row stands in outbox_held (column `state`, as its word). A row leaves only with its receipt, or by prune when skipped.
+/// Why a row stands in outbox_held (column `state`, as its word). A row leaves only with its receipt, or by prune when
+/// skipped.
 enum class HeldState {
   parked,     ///< Refused by Kafka, or held back by a person; its key waits (on_refusal = block).
   blocked,    ///< Its key waits for an earlier row.
