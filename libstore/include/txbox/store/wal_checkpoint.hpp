@@ -22,8 +22,7 @@ class WalCheckpoint {
   enum class Outcome {
     not_due,   ///< The WAL is small, or the last failure is too near.
     done,      ///< Everything was copied and the WAL is empty.
-    busy,      ///< A writer, or another checkpoint, held the file: nothing was copied.
-    pinned,    ///< A reader holds an old snapshot: the WAL cannot be emptied. Worth a warning when it lasts.
+    busy,      ///< A writer, another checkpoint or a reader's old snapshot stood in the way. Lasting: worth a warning.
   };
   struct Result {
     Outcome outcome = Outcome::not_due;
