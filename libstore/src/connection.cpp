@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <txbox/base/backoff.hpp>
 #include <txbox/base/error.hpp>
 #include <txbox/base/random.hpp>
 #include <txbox/store/connection.hpp>
@@ -67,10 +68,27 @@ void apply_rules(sqlite3* db, OpenPurpose purpose) {
   execute(db, "PRAGMA mmap_size=0");
 }
 
-void require_wal(sqlite3* db, OpenPurpose purpose) {
+/// The change of mode needs the file alone and does not go through the busy handler, so processes that create one
+/// file at the same moment get in each other's way: all but one find WAL set when they look again.
+std::string set_wal(sqlite3* db, std::chrono::milliseconds patience) {
+  SeededRandom random(random_seed());
+  const Backoff backoff{.first = std::chrono::milliseconds(1), .most = std::chrono::milliseconds(20)};
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  for (unsigned attempt = 0;; ++attempt) {
+    try {
+      return pragma_text(db, "PRAGMA main.journal_mode=WAL");
+    } catch (const Error& error) {
+      const auto wait = backoff.wait(attempt, random);
+      if (error.code() != ErrorCode::busy || std::chrono::steady_clock::now() + wait > deadline) throw;
+      std::this_thread::sleep_for(wait);
+    }
+  }
+}
+
+void require_wal(sqlite3* db, const OpenOptions& options) {
   std::string mode = pragma_text(db, "PRAGMA main.journal_mode");
   if (mode == "wal") return;
-  if (purpose == OpenPurpose::create) mode = pragma_text(db, "PRAGMA main.journal_mode=WAL");
+  if (options.purpose == OpenPurpose::create) mode = set_wal(db, options.busy_deadline);
   if (mode == "wal") return;
   throw Error(ErrorCode::not_wal,
               "the file is in journal mode " + mode + ", not WAL: run `outbox-relay init` or PRAGMA journal_mode=WAL");
@@ -99,7 +117,7 @@ Connection Connection::open(const std::string& path, const OpenOptions& options)
   sqlite3_busy_handler(db, &BusyWait::call, connection.busy_wait_.get());
   try {
     apply_rules(db, options.purpose);
-    require_wal(db, options.purpose);
+    require_wal(db, options);
   } catch (const Error& error) {
     throw Error(error.code(), "opening " + path + ": " + error.what());
   }
@@ -116,12 +134,8 @@ Connection& Connection::operator=(Connection&& other) noexcept {
   return *this;
 }
 
-Connection::~Connection() {
-  sqlite3_close_v2(db_);
-}
+Connection::~Connection() { sqlite3_close_v2(db_); }
 
-void Connection::set_busy_deadline(std::chrono::milliseconds deadline) noexcept {
-  busy_wait_->deadline = deadline;
-}
+void Connection::set_busy_deadline(std::chrono::milliseconds deadline) noexcept { busy_wait_->deadline = deadline; }
 
 }  // namespace txbox::store

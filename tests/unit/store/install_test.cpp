@@ -22,14 +22,44 @@ using txbox::test::TempDir;
 
 namespace {
 
-std::int64_t object_count(AppDatabase& app) {
-  return app.number("SELECT count(*) FROM sqlite_schema");
-}
+std::int64_t object_count(AppDatabase& app) { return app.number("SELECT count(*) FROM sqlite_schema"); }
 
 /// Everything in the schema, as one text to compare.
 std::string whole_schema(AppDatabase& app) {
   return app.text("SELECT group_concat(sql, char(10)) FROM (SELECT sql FROM sqlite_schema ORDER BY type, name)")
       .value_or("");
+}
+
+/// Runs it in eight processes that are let go at the same moment, and wants success from each.
+template <typename Work>
+void in_eight_processes(const Work& work) {
+  int gate[2];
+  REQUIRE(pipe(gate) == 0);
+  std::vector<pid_t> children;
+  for (int process = 0; process < 8; ++process) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      int status = 1;
+      try {
+        char opened = 0;
+        close(gate[1]);
+        if (read(gate[0], &opened, 1) == 0) work();
+        status = 0;
+      } catch (const std::exception& error) {
+        fprintf(stderr, "child: %s\n", error.what());
+      }
+      _exit(status);
+    }
+    children.push_back(child);
+  }
+  close(gate[0]);
+  close(gate[1]);
+  for (const pid_t child : children) {
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  }
 }
 
 }  // namespace
@@ -69,33 +99,27 @@ TEST_CASE("eight processes install one file at once") {
   const TempDir dir;
   const std::string path = dir.file("a.db");
   { const AppDatabase app(path); }
-  std::vector<pid_t> children;
-  for (int process = 0; process < 8; ++process) {
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      int status = 1;
-      try {
-        AppDatabase app(path, false);
-        install(app, {});
-        txbox::store::verify_outbox_schema(app);
-        status = 0;
-      } catch (const std::exception& error) {
-        fprintf(stderr, "child: %s\n", error.what());
-      }
-      _exit(status);
-    }
-    children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int status = -1;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(status == 0);
-  }
+  in_eight_processes([&] {
+    AppDatabase app(path, false);
+    install(app, {});
+    txbox::store::verify_outbox_schema(app);
+  });
   AppDatabase app(path);
   txbox::store::verify_inbox_schema(app);
   CHECK(app.number("SELECT count(*) FROM txbox_meta WHERE name = 'store_uuid'") == 1);
   CHECK(app.number("SELECT count(*) FROM outbox_progress") == 1);
+}
+
+TEST_CASE("eight processes create one file at once, as often as they like") {
+  const TempDir dir;
+  for (int round = 0; round < 10; ++round) {
+    const std::string path = dir.file("created-" + std::to_string(round) + ".db");
+    in_eight_processes([&] {
+      const auto own = txbox::store::Connection::open(path, {.purpose = txbox::store::OpenPurpose::create});
+      install(own.handle(), {});
+      txbox::store::verify_outbox_schema(own.handle());
+    });
+  }
 }
 
 TEST_CASE("another limit is installed, told, and enforced; no limit keeps it") {
