@@ -35,6 +35,13 @@ int wait_or_interrupt(void* context, int /*calls*/) {
   return 1;
 }
 
+/// Who stood in the way of a checkpoint that waited in vain: where the write lock is free it was a reader.
+bool write_lock_is_free(sqlite3* db) {
+  if (sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) != SQLITE_OK) return false;
+  sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
+  return true;
+}
+
 std::int64_t size_of(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? static_cast<std::int64_t>(status.st_size) : 0;
@@ -76,7 +83,7 @@ WalCheckpoint::Result WalCheckpoint::run(SteadyTime now) {
     case SQLITE_OK:
       result.outcome = Outcome::done;
       break;
-    case SQLITE_INTERRUPT:
+    case SQLITE_INTERRUPT: result.outcome = write_lock_is_free(db) ? Outcome::pinned : Outcome::busy; break;
     case SQLITE_LOCKED:
     case SQLITE_BUSY:
       result.outcome = Outcome::busy;

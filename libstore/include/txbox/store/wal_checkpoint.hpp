@@ -22,7 +22,8 @@ class WalCheckpoint {
   enum class Outcome {
     not_due,   ///< The WAL is small, or the last failure is too near.
     done,      ///< Everything was copied and the WAL is empty.
-    busy,      ///< A writer, another checkpoint or a reader's old snapshot stood in the way. Lasting: worth a warning.
+    busy,      ///< A writer or another checkpoint held the file.
+    pinned,    ///< No writer did, so a reader's old snapshot stood in the way. Worth a warning when it lasts.
   };
   struct Result {
     Outcome outcome = Outcome::not_due;
