@@ -23,12 +23,13 @@ constexpr useconds_t kPollUs = 200;
 struct Deadline {
   sqlite3* db = nullptr;
   std::chrono::steady_clock::time_point end;
+  bool interrupts = true;
 };
 
 int wait_or_interrupt(void* context, int /*calls*/) {
   const auto* deadline = static_cast<const Deadline*>(context);
   if (std::chrono::steady_clock::now() >= deadline->end) {
-    sqlite3_interrupt(deadline->db);
+    if (deadline->interrupts) sqlite3_interrupt(deadline->db);
     return 0;
   }
   ::usleep(kPollUs);
@@ -36,10 +37,13 @@ int wait_or_interrupt(void* context, int /*calls*/) {
 }
 
 /// Who stood in the way of a checkpoint that waited in vain: where the write lock is free it was a reader.
-bool write_lock_is_free(sqlite3* db) {
-  if (sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) != SQLITE_OK) return false;
-  sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
-  return true;
+bool write_lock_is_free(Deadline& deadline) {
+  // An interrupt that meets a statement rather than a checkpoint would still stand when the next checkpoint begins.
+  deadline.interrupts = false;
+  const bool is_free = sqlite3_exec(deadline.db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK;
+  if (is_free) sqlite3_exec(deadline.db, "ROLLBACK", nullptr, nullptr, nullptr);
+  deadline.interrupts = true;
+  return is_free;
 }
 
 std::int64_t size_of(const std::string& path) {
@@ -83,7 +87,7 @@ WalCheckpoint::Result WalCheckpoint::run(SteadyTime now) {
     case SQLITE_OK:
       result.outcome = Outcome::done;
       break;
-    case SQLITE_INTERRUPT: result.outcome = write_lock_is_free(db) ? Outcome::pinned : Outcome::busy; break;
+    case SQLITE_INTERRUPT: result.outcome = write_lock_is_free(state.deadline) ? Outcome::pinned : Outcome::busy; break;
     case SQLITE_LOCKED:
     case SQLITE_BUSY:
       result.outcome = Outcome::busy;
