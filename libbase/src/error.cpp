@@ -6,10 +6,8 @@ NextStep next_step(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::busy:
     case ErrorCode::broker_unavailable:
-    case ErrorCode::owned:
-      return NextStep::retry_call;
-    case ErrorCode::stale_snapshot:
-      return NextStep::retry_transaction;
+    case ErrorCode::owned: return NextStep::retry_call;
+    case ErrorCode::stale_snapshot: return NextStep::retry_transaction;
     case ErrorCode::invalid_argument:
     case ErrorCode::refused:
     case ErrorCode::no_transaction:
@@ -21,14 +19,12 @@ NextStep next_step(ErrorCode code) noexcept {
     case ErrorCode::schema_differs:
     case ErrorCode::not_wal:
     case ErrorCode::unsupported_file:
-    case ErrorCode::configuration:
-      return NextStep::fix_first;
+    case ErrorCode::configuration: return NextStep::fix_first;
     case ErrorCode::failure:
     case ErrorCode::schema_newer:
     case ErrorCode::moved:
     case ErrorCode::corrupt:
-    case ErrorCode::restored:
-      return NextStep::give_up;
+    case ErrorCode::restored: return NextStep::give_up;
   }
   return NextStep::give_up;
 }

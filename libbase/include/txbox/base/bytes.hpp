@@ -21,9 +21,12 @@ class BytesView {
 
   [[nodiscard]] constexpr bool is_null() const noexcept { return null_; }
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
-  /// Never a null pointer unless is_null(), so that C interfaces that read "null" from the pointer see an empty value as empty.
+  /// Never a null pointer unless is_null(), so that C interfaces that read "null" from the pointer see an empty value
+  /// as empty.
   [[nodiscard]] constexpr const char* data() const noexcept { return null_ ? nullptr : (data_ ? data_ : ""); }
-  [[nodiscard]] constexpr std::string_view view() const noexcept { return null_ ? std::string_view() : std::string_view(data(), size_); }
+  [[nodiscard]] constexpr std::string_view view() const noexcept {
+    return null_ ? std::string_view() : std::string_view(data(), size_);
+  }
   friend constexpr bool operator==(BytesView a, BytesView b) noexcept {
     return a.null_ == b.null_ && a.view() == b.view();
   }
@@ -44,8 +47,10 @@ class Bytes {
   Bytes(const char* text) : value_(text ? text : ""), null_(text == nullptr) {}
   Bytes(std::string text) noexcept : value_(std::move(text)), null_(false) {}
   Bytes(std::string_view text) : value_(text), null_(false) {}
-  Bytes(std::span<const std::byte> bytes) : value_(reinterpret_cast<const char*>(bytes.data()), bytes.size()), null_(false) {}
-  Bytes(std::span<const std::uint8_t> bytes) : value_(reinterpret_cast<const char*>(bytes.data()), bytes.size()), null_(false) {}
+  Bytes(std::span<const std::byte> bytes)
+      : value_(reinterpret_cast<const char*>(bytes.data()), bytes.size()), null_(false) {}
+  Bytes(std::span<const std::uint8_t> bytes)
+      : value_(reinterpret_cast<const char*>(bytes.data()), bytes.size()), null_(false) {}
   explicit Bytes(BytesView view) : value_(view.view()), null_(view.is_null()) {}
 
   [[nodiscard]] bool is_null() const noexcept { return null_; }

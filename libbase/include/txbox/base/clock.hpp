@@ -21,6 +21,8 @@ class Clock {
 [[nodiscard]] const Clock& system_clock() noexcept;
 
 [[nodiscard]] constexpr std::int64_t to_ms(WallTime time) noexcept { return time.time_since_epoch().count(); }
-[[nodiscard]] constexpr WallTime wall_time_from_ms(std::int64_t ms) noexcept { return WallTime(std::chrono::milliseconds(ms)); }
+[[nodiscard]] constexpr WallTime wall_time_from_ms(std::int64_t ms) noexcept {
+  return WallTime(std::chrono::milliseconds(ms));
+}
 
 }  // namespace txbox
