@@ -284,6 +284,20 @@ TEST_CASE("an older copy written over the live file, inode kept, is found by the
   CHECK(code_of([&] { return store.relay->read(4); }) == ErrorCode::restored);
 }
 
+TEST_CASE("an older copy written over the live file by cp is found when the application goes on") {
+  RelayStore store;
+  store.add("orders", "k", 1);
+  store.app.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  std::filesystem::copy_file(store.path, store.dir.file("backup.db"));
+  store.add("orders", "k", 200);
+  store.app.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  REQUIRE(store.relay->read(0).size() == 201);
+  std::filesystem::copy_file(store.dir.file("backup.db"), store.path, std::filesystem::copy_options::overwrite_existing);
+  txbox::test::AppDatabase restarted(store.path);
+  restarted.run("INSERT INTO outbox(topic) VALUES ('t')");
+  CHECK(code_of([&] { return store.relay->read(201); }) == ErrorCode::restored);
+}
+
 TEST_CASE("a file that was moved, deleted or replaced is found before anything is read") {
   RelayStore store;
   store.add();
