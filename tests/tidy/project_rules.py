@@ -12,6 +12,7 @@ GUARANTEES = "docs/guarantees.md"
 
 def check(tree):
     yield from unlisted_sources(tree)
+    yield from unlisted_folders(tree)
     yield from dead_links(tree)
     yield from unproved_promises(tree)
 
@@ -34,6 +35,22 @@ def unlisted_sources(tree):
             continue  # a private header is not listed: the build finds it beside its source
         if not listed and not is_listed(file.path, lists):
             yield f"{file.path}:1: build: no CMakeLists.txt lists it"
+
+
+def unlisted_folders(tree):
+    """A folder of sources joins the build only if the folder above adds it; a project of its own is built by others."""
+    lists = {posixpath.dirname(file.path): file.code for file in tree.files if file.name == "CMakeLists.txt"}
+    for folder, listing in lists.items():
+        above = posixpath.dirname(folder)
+        if not folder or re.search(r"(?m)^\s*project\s*\(", listing):
+            continue
+        while above and above not in lists:
+            above = posixpath.dirname(above)
+        # The root may add a folder that lies deeper, as it does with the benchmarks.
+        places = [(above, posixpath.relpath(folder, above or ".")), ("", folder)]
+        if not any(re.search(rf"\b(?:add_subdirectory|txbox_folder)\(\s*{re.escape(name)}\s*\)", lists.get(place, ""))
+                   for place, name in places):
+            yield f"{folder}/CMakeLists.txt:1: build: no CMakeLists.txt above adds this folder"
 
 
 def is_listed(path, lists):

@@ -7,7 +7,8 @@ import unittest
 import tidy
 
 GOOD = {
-    "CMakeLists.txt": "add_subdirectory(libbase)\n",
+    "CMakeLists.txt": "".join(
+        f"add_subdirectory({folder})\n" for folder in ("libbase", "libstore", "samples", "tests/unit")),
     "libbase/CMakeLists.txt": "txbox_library(base HEADERS include/txbox/base/a.hpp SOURCES src/a.cpp)\n",
     "libbase/include/txbox/base/a.hpp": "#pragma once\n#include <string>\n",
     "libbase/src/a.cpp": "#include <txbox/base/a.hpp>\n",
@@ -70,7 +71,8 @@ class Tidy(unittest.TestCase):
             self.assert_found(f"{path}:1: include:", path, line + "\n")
 
     def test_a_core_that_is_not_pure_is_found(self):
-        core = {"relay/engine/CMakeLists.txt": "txbox_internal_library(relay_core\n  SOURCES core.cpp)\n"}
+        core = {"relay/engine/CMakeLists.txt": "txbox_internal_library(relay_core\n  SOURCES core.cpp)\n",
+                "CMakeLists.txt": GOOD["CMakeLists.txt"] + "add_subdirectory(relay/engine)\n"}
         for line in ("#include <thread>", "#include <txbox/kafka/producer.hpp>", "auto t = steady_clock::now();"):
             found = self.findings(**core, **{"relay/engine/core.cpp": line + "\n"})
             self.assertEqual(len(found), 1, found)
@@ -128,6 +130,11 @@ class Tidy(unittest.TestCase):
         self.assert_found("tests/unit/b.py:1: build:", "tests/unit/b.py", "b = 1\n")
         # A name that only ends like a listed one is not listed.
         self.assert_found("libbase/src/xa.cpp:1: build:", "libbase/src/xa.cpp", "int a;\n")
+
+    def test_a_folder_that_no_list_adds_is_found(self):
+        self.assert_found("libkafka/CMakeLists.txt:1: build:", "libkafka/CMakeLists.txt", "txbox_library(kafka)\n")
+        own = self.findings(**{"samples/own/CMakeLists.txt": "project(own)\n"})
+        self.assertEqual(own, [])
 
     def test_a_dead_link_is_found(self):
         self.spoil("README.md", "[gone](docs/gone.md)\n", "README.md:2: link: docs/gone.md")
