@@ -292,7 +292,8 @@ TEST_CASE("an older copy written over the live file by cp is found when the appl
   store.add("orders", "k", 200);
   store.app.run("PRAGMA wal_checkpoint(TRUNCATE)");
   REQUIRE(store.relay->read(0).size() == 201);
-  std::filesystem::copy_file(store.dir.file("backup.db"), store.path, std::filesystem::copy_options::overwrite_existing);
+  constexpr auto kKeepInode = std::filesystem::copy_options::overwrite_existing;
+  std::filesystem::copy_file(store.dir.file("backup.db"), store.path, kKeepInode);
   txbox::test::AppDatabase restarted(store.path);
   restarted.run("INSERT INTO outbox(topic) VALUES ('t')");
   CHECK(code_of([&] { return store.relay->read(201); }) == ErrorCode::restored);
