@@ -18,6 +18,8 @@ struct ChangeWatch::State {
 
 namespace {
 
+constexpr int kReadsAtOnce = 4;
+
 std::string resolve(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real ? std::string(real.get()) : path;
@@ -53,10 +55,11 @@ bool ChangeWatch::drain() {
   if (state_->descriptor < 0) return false;
   bool touched = false;
   alignas(inotify_event) std::array<char, 16 << 10> buffer{};
-  while (true) {
+  // Bounded: whoever writes beside the database without a pause must not keep the caller here.
+  for (int reads = 0; reads < kReadsAtOnce; ++reads) {
     const ssize_t size = ::read(state_->descriptor, buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return touched;
+    if (size <= 0) break;
     for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {
       inotify_event event{};
       std::memcpy(&event, buffer.data() + at, sizeof(event));
@@ -67,6 +70,7 @@ bool ChangeWatch::drain() {
       at += sizeof(event) + event.len;
     }
   }
+  return touched;
 }
 
 }  // namespace txbox::store

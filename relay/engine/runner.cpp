@@ -98,6 +98,7 @@ struct Runner::State {
   template <typename Wish>
   void submit(Wish& wish) {
     const DatabaseIndex database = wish.database;
+    wakes[database].writing();
     worker.submit(database, StoreJob(std::move(wish)));
   }
   void release_due(command::ReleaseDue& wish);
@@ -318,12 +319,12 @@ void Runner::State::serve_store() {
     }
     settled_moved = true;
     if (const auto* marked = std::get_if<event::Marked>(&answer)) {
-      wakes[marked->database].marked();
+      wakes[marked->database].written();
       step(*marked);
     } else {
       auto& released = std::get<event::Released>(answer);
       released.next_due_ms = databases[released.database]->reader().next_due_ms();
-      wakes[released.database].marked();
+      wakes[released.database].written();
       step(released);
     }
   }

@@ -55,7 +55,7 @@ struct DatabaseQueue {
   bool failed = false;  ///< For good: the process is about to end.
   std::optional<SteadyTime> complained;
   bool witness_failed = false;
-  std::optional<SteadyTime> pinned_complaint;
+  std::optional<SteadyTime> log_too_long_since;
 };
 
 }  // namespace
@@ -127,11 +127,14 @@ void StoreWorker::State::keep_wal_short(DatabaseIndex database, SteadyTime now) 
   if (queue.failed) return;
   try {
     const store::WalCheckpoint::Result result = queue.checkpoint.run(now);
-    if (result.outcome != store::WalCheckpoint::Outcome::pinned) return;
-    if (queue.pinned_complaint && now - *queue.pinned_complaint < kComplaintInterval) return;
-    queue.pinned_complaint = now;
+    if (result.outcome == store::WalCheckpoint::Outcome::done) queue.log_too_long_since.reset();
+    if (result.outcome != store::WalCheckpoint::Outcome::busy) return;
+    // Now and then a checkpoint meets a commit; only what lasts is worth a person's time.
+    if (!queue.log_too_long_since) queue.log_too_long_since = now;
+    if (now - *queue.log_too_long_since < kComplaintInterval) return;
+    queue.log_too_long_since = now;
     log(LogLevel::warning, queue.connection.path() + ": the write-ahead log has " + std::to_string(result.wal_bytes) +
-                               " bytes and cannot shrink, because a reader keeps an old snapshot open");
+                               " bytes and cannot shrink; does a reader keep a transaction open?");
   } catch (const Error& error) {
     if (!heals_by_repetition(error.code())) fail(database, error);
   }

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 // Most commits are visible within a few hundred microseconds of their event, those that sync a slow disk after
 // milliseconds; what takes longer is found by the core's floor timer.
 constexpr std::array<std::chrono::microseconds, 8> kLooks{0us, 100us, 200us, 500us, 1ms, 2ms, 5ms, 10ms};
-// A move beside marks of our own is passed on as "perhaps others" no more often than this.
+// A move beside marks of our own is passed on as "perhaps others" after this time.
 constexpr auto kDoubtInterval = 1s;
 }  // namespace
 
@@ -28,16 +28,14 @@ std::optional<WakeWatch::Verdict> WakeWatch::look(SteadyTime now, std::int64_t d
   std::optional<Verdict> verdict;
   if (moved) {
     verdict.emplace();
-    verdict->changed_by_others = !own_commits_;
-    doubt_ = doubt_ || own_commits_;
+    const bool perhaps_own = own_commits_ || writes_under_way_ > 0;
+    verdict->changed_by_others = !perhaps_own;
+    if (perhaps_own) doubt_due_ = std::min(doubt_due_, now + kDoubtInterval);
     own_commits_ = false;
   }
-  if (doubt_ && now - last_told_ >= kDoubtInterval) verdict = Verdict{true};
-  if (verdict && verdict->changed_by_others) {
-    doubt_ = false;
-    last_told_ = now;
-  }
-  if (doubt_) next_look_ = std::min(next_look_, last_told_ + kDoubtInterval);
+  if (now >= doubt_due_) verdict = Verdict{true};
+  if (verdict && verdict->changed_by_others) doubt_due_ = SteadyTime::max();
+  next_look_ = std::min(next_look_, doubt_due_);
   return verdict;
 }
 

@@ -20,8 +20,12 @@ class WakeWatch {
 
   /// The database's files were touched.
   void touched(SteadyTime now) noexcept;
-  /// The relay's own writer committed.
-  void marked() noexcept { own_commits_ = true; }
+  /// The relay's own writer was given something to commit, and is done with it.
+  void writing() noexcept { ++writes_under_way_; }
+  void written() noexcept {
+    --writes_under_way_;
+    own_commits_ = true;
+  }
   [[nodiscard]] SteadyTime next_look() const noexcept { return next_look_; }
   /// REQUIRES: next_look() <= now. The verdict is there when the core should hear of it.
   [[nodiscard]] std::optional<Verdict> look(SteadyTime now, std::int64_t data_version) noexcept;
@@ -30,9 +34,9 @@ class WakeWatch {
   std::int64_t version_;
   SteadyTime next_look_ = SteadyTime::max();
   unsigned step_ = 0;
+  unsigned writes_under_way_ = 0;
   bool own_commits_ = false;
-  bool doubt_ = false;  ///< A move that may hide another's commit.
-  SteadyTime last_told_{};
+  SteadyTime doubt_due_ = SteadyTime::max();  ///< A move may have hidden another's commit: told then.
 };
 
 }  // namespace txbox::relay

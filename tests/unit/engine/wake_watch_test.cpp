@@ -55,7 +55,8 @@ TEST_CASE("a move beside the relay's own mark wakes at once, and counts as other
   watch.touched(kStart);
   REQUIRE(watch.look(kStart, 6)->changed_by_others);
   watch.touched(kStart + 10ms);
-  watch.marked();
+  watch.writing();
+  watch.written();
   const auto own = watch.look(kStart + 10ms, 7);
   REQUIRE(own);
   CHECK_FALSE(own->changed_by_others);
@@ -68,6 +69,15 @@ TEST_CASE("a move beside the relay's own mark wakes at once, and counts as other
   }
   CHECK(told - kStart >= 1s);
   CHECK(told - kStart <= 1100ms);
+}
+
+TEST_CASE("a mark whose answer is still under way is not taken for another's commit") {
+  WakeWatch watch(5);
+  watch.writing();
+  watch.touched(kStart);
+  const auto early = watch.look(kStart, 6);
+  REQUIRE(early);
+  CHECK_FALSE(early->changed_by_others);
 }
 
 }  // namespace txbox::relay
