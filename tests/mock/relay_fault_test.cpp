@@ -1,0 +1,169 @@
+#include <csignal>
+#include <map>
+
+#include <doctest/doctest.h>
+
+#include "mock_kafka.hpp"
+#include "relay_process.hpp"
+#include "support/kafka_reader.hpp"
+
+namespace txbox::test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int kMessageSizeTooLarge = 10;
+constexpr int kKilled = 128 + SIGKILL;
+
+std::vector<ReadRecord> records_of(const std::string& topic) {
+  return KafkaReader(mock_kafka().bootstrap_servers()).read_all(topic);
+}
+
+/// Per key the first occurrences must be 0, 1, 2, ... up to rows - 1; repeats may follow an occurrence.
+void check_first_occurrences(const std::vector<ReadRecord>& records, std::size_t keys, int rows) {
+  std::map<std::string, int> next;
+  for (const ReadRecord& record : records) {
+    int& expected = next[std::string(record.key.view())];
+    const int number = std::stoi(std::string(record.payload.view()));
+    REQUIRE(number <= expected);
+    if (number == expected) ++expected;
+  }
+  CHECK(next.size() == keys);
+  for (const auto& [key, count] : next) CHECK(count == rows);
+}
+
+class BrokerDown {
+ public:
+  BrokerDown() { mock_kafka().set_broker_down(1, true); }
+  ~BrokerDown() { mock_kafka().set_broker_down(1, false); }
+  BrokerDown(const BrokerDown&) = delete;
+  BrokerDown& operator=(const BrokerDown&) = delete;
+};
+
+}  // namespace
+
+TEST_CASE("a row that Kafka refuses is parked with its reason, its key waits, and others flow") {
+  Shop shop;
+  const std::string topic = new_mock_topic();
+  shop.add(topic, "poisoned", "refused");
+  // Once in a batch of the main producer and once alone, which makes it the culprit.
+  mock_kafka().fail_produce(kMessageSizeTooLarge, 2);
+  const CommandResult first = shop.drain();
+  CAPTURE(first.log);
+  CHECK(first.code == 3);
+  CHECK(shop.count_in_state("parked") == 1);
+  CHECK(shop.app.text("SELECT last_error FROM outbox_status WHERE id = 1").value().starts_with("MSG_SIZE_TOO_LARGE"));
+  CHECK(first.log.find("refused") == std::string::npos);
+
+  shop.add(topic, "poisoned", "waits");
+  shop.add(topic, "healthy", "flows");
+  CHECK(shop.drain().code == 3);
+  const std::vector<ReadRecord> records = records_of(topic);
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].payload == Bytes("flows"));
+  CHECK(shop.count_in_state("blocked") == 1);
+}
+
+TEST_CASE("a relay killed at any step leaves nothing lost and no order broken") {
+  for (const char* place : {"relay:after_barrier", "relay:after_produce", "relay:after_produce=3", "relay:after_report",
+                            "relay:before_mark", "relay:after_mark"}) {
+    CAPTURE(place);
+    Shop shop;
+    const std::string topic = new_mock_topic(2);
+    shop.add_many(topic, 6'000, 20);
+    CHECK(shop.drain({}, {std::string("TXBOX_FAILPOINT=") + place}).code == kKilled);
+    CHECK(shop.drain().code == 0);
+    CHECK(shop.count_in_state("sent") == 6'000);
+    check_first_occurrences(records_of(topic), 20, 300);
+  }
+}
+
+TEST_CASE("a broker that is away parks nothing and costs no attempt, and the backlog drains when it is back") {
+  Shop shop;
+  const std::string topic = new_mock_topic();
+  shop.add_many(topic, 500, 5);
+  {
+    const BrokerDown down;
+    const CommandResult result = relay(shop.folder, shop.run_arguments({"--drain", "--timeout", "1s"}));
+    CHECK(result.code == 75);
+    CHECK(shop.count_in_state("ready") == 500);
+    CHECK(shop.app.number("SELECT count(*) FROM outbox_status WHERE attempts > 0") == 0);
+  }
+  CHECK(shop.drain().code == 0);
+  CHECK(shop.count_in_state("sent") == 500);
+  check_first_occurrences(records_of(topic), 5, 100);
+}
+
+TEST_CASE("an outage in the middle is survived by the running relay") {
+  Shop shop;
+  const std::string topic = new_mock_topic();
+  KafkaReader reader(mock_kafka().bootstrap_servers());
+  RelayProcess process(shop.folder, shop.run_arguments());
+  shop.add_many(topic, 100, 5);
+  REQUIRE(reader.await(topic, 100).size() >= 100);
+  {
+    const BrokerDown down;
+    shop.add_many(topic, 100, 1);
+    // Time passes for real here: the relay must meet the silence.
+    CHECK(process.wait(1500ms) == -1);
+  }
+  REQUIRE(reader.await(topic, 200, 20s).size() >= 200);
+  process.signal(SIGTERM);
+  CHECK(process.wait() == 0);
+  CHECK(shop.count_in_state("sent") == 200);
+}
+
+TEST_CASE("a stop while the broker is away ends within its grace time and loses nothing") {
+  Shop shop;
+  const std::string topic = new_mock_topic();
+  KafkaReader reader(mock_kafka().bootstrap_servers());
+  RelayProcess process(shop.folder, shop.run_arguments());
+  shop.add(topic, "a", "0");
+  REQUIRE(reader.await(topic, 1).size() == 1);
+  {
+    const BrokerDown down;
+    shop.app.run("INSERT INTO outbox(topic, key, payload) VALUES ('" + topic + "', 'a', '1')");
+    process.signal(SIGTERM);
+    const int code = process.wait(14s);
+    CAPTURE(process.log());
+    CHECK(code == 0);
+  }
+  CHECK(shop.drain().code == 0);
+  check_first_occurrences(records_of(topic), 1, 2);
+  CHECK(shop.count_in_state("sent") == 2);
+}
+
+TEST_CASE("a second signal ends the relay at once") {
+  Shop shop;
+  const std::string topic = new_mock_topic();
+  KafkaReader reader(mock_kafka().bootstrap_servers());
+  RelayProcess process(shop.folder, shop.run_arguments());
+  shop.add(topic, "a", "0");
+  REQUIRE(reader.await(topic, 1).size() == 1);
+  const BrokerDown down;
+  shop.add_many(topic, 1'000, 1);
+  process.signal(SIGTERM);
+  process.signal(SIGINT);
+  CHECK(process.wait(3s) == 0);
+}
+
+TEST_CASE("a locked database delays the marks and not the publishing") {
+  Shop shop;
+  const std::string topic = new_mock_topic();
+  KafkaReader reader(mock_kafka().bootstrap_servers());
+  RelayProcess process(shop.folder, shop.run_arguments());
+  shop.add_many(topic, 100, 5);
+  REQUIRE(reader.await(topic, 100).size() >= 100);
+  AppDatabase other(shop.path);
+  shop.add_many(topic, 100, 5);
+  other.run("BEGIN IMMEDIATE");
+  REQUIRE(reader.await(topic, 200).size() >= 200);
+  other.run("COMMIT");
+  process.signal(SIGTERM);
+  CHECK(process.wait() == 0);
+  CHECK(shop.count_in_state("sent") == 200);
+  CHECK(reader.read_all(topic).size() == 200);
+}
+
+}  // namespace txbox::test
