@@ -19,13 +19,13 @@ namespace txbox::relay {
 /// (runner.hpp) and the simulator drive the same class. docs/architecture.md has the state machines.
 
 using DatabaseIndex = std::uint32_t;
-/// Two producers: `main` for almost everything, `probation` (one record a batch) for the lanes of suspects,
-/// so that a refusal names its row while the others flow on. A lane is in exactly one; it moves only when each
-/// of its rows has a final report.
+/// Two producers, both there with generation 0 from the start: `main` for almost everything, `probation` (one record a
+/// batch) for the lanes of suspects, so that a refusal names its row while the others flow on. A lane is in exactly
+/// one; it moves only when each of its rows has a final report.
 enum class ProducerKind : std::uint8_t { main, probation };
 enum class OnRefusal : std::uint8_t { block, skip };
 
-/// A delivery report or a failed produce(), as the runner classified it: status before code (facts, A 4).
+/// A delivery report or a failed produce(), as the runner classified it: status before code.
 enum class ReportKind : std::uint8_t {
   sent,            ///< No error, or PERSISTED.
   record_refused,  ///< A permanent code of the record or its batch, NOT persisted.
@@ -129,6 +129,8 @@ struct Read {
   std::int64_t after = 0;
   store::ReadLimits limits;
 };
+/// Always from the lowest id on (`after` is 0): a pass over the ready rows is one reading, or rows that became ready
+/// below it in the meantime would be overtaken.
 struct ReadReady {
   DatabaseIndex database = 0;
   std::int64_t after = 0;
@@ -201,7 +203,7 @@ struct CoreOptions {
   std::int64_t window_bytes = 16 << 20;  ///< Bytes handed to producers and not yet reported.
   store::ReadLimits read;
   std::int64_t mark_rows = 2'000;               ///< Mark when so many are acknowledged ...
-  std::chrono::milliseconds mark_interval{25};  ///< ... or the oldest acknowledgement is so old (store.md 5: 20-50 ms).
+  std::chrono::milliseconds mark_interval{25};  ///< ... or the oldest acknowledgement is so old (20-50 ms).
   std::chrono::milliseconds floor_interval{1000};  ///< Read at least so often, whatever the wakes say.
   std::chrono::milliseconds topic_refresh{60'000};
   std::chrono::milliseconds outage_after{

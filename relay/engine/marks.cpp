@@ -98,13 +98,13 @@ void Core::State::on_marked(const event::Marked& event) {
 
 void Core::State::receipt_marked(Database& db, std::int64_t id) {
   --db.open_rows;
+  if (db.reading == Reading::ready) db.done_while_reading.push_back(id);
   const auto ready = db.ready.empty() ? db.ready.end() : db.ready.find(id);
   if (ready == db.ready.end()) {
     db.window.find(id)->state = SlotState::sent;
     return;
   }
   db.ready.erase(ready);
-  if (db.reading == Reading::ready) db.done_while_reading.insert(id);
 }
 
 void Core::State::hold_marked(Database& db, const HoldNote& note) {
@@ -114,7 +114,7 @@ void Core::State::hold_marked(Database& db, const HoldNote& note) {
     db.window.find(note.id)->state = SlotState::held;
   } else {
     db.ready.erase(ready);
-    if (db.reading == Reading::ready) db.done_while_reading.insert(note.id);
+    if (db.reading == Reading::ready) db.done_while_reading.push_back(note.id);
   }
   if (note.lane) {
     LaneEntry& entry = db.lanes.entry(*note.lane);

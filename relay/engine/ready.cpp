@@ -1,8 +1,9 @@
-// Passes over the rows of outbox_held that are ready again. Two sources of work, one order (store.md, I4): such a row
+// Passes over the rows of outbox_held that are ready again. Two sources of work, one order (docs/schema.md, I4): such a row
 // goes out only when the scan has passed it and nothing earlier of its lane is unresolved; a lane of which one row
 // was left in a pass is left for the rest of the pass. A pass is one reading from the lowest id on, never continued by
 // a second one: rows below may have become ready in between, and would be overtaken.
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -28,6 +29,7 @@ void Core::State::on_ready(const event::ReadyRead& event) {
       const Slot& slot = db.window.at(index);
       if (slot.has_lane && is_unresolved(slot.state)) first_open.try_emplace(slot.lane, slot.id);
     }
+    std::sort(db.done_while_reading.begin(), db.done_while_reading.end());
     bool through = true;
     for (std::size_t index = 0; index < event.rows.size() && through; ++index) {
       through = take_ready(db, event.rows[index], static_cast<std::uint32_t>(index), first_open);
@@ -83,7 +85,8 @@ bool Core::State::take_ready(Database& db, const store::OutboxRow& row, std::uin
     return held_again ? leave() : true;
   }
   if (db.ready_suspects.contains(row.id)) db.pass_suspects.insert(row.id);
-  if (row.sent || db.done_while_reading.contains(row.id)) return true;
+  const auto& done = db.done_while_reading;
+  if (row.sent || std::binary_search(done.begin(), done.end(), row.id)) return true;
   if (ready_must_wait(db, row, first_open)) return leave();
   if (open_rows() >= options.window_rows && open_rows() > 0) return false;
   Slot slot = make_slot(row);

@@ -45,7 +45,7 @@ struct Slot {
 [[nodiscard]] constexpr bool is_settling(SlotState state) noexcept {
   return is_final(state) || state == SlotState::marking || state == SlotState::hold_marking;
 }
-/// Successors in its lane must not be taken from outbox_held before it is resolved (store.md, I4).
+/// Successors in its lane must not be taken from outbox_held before it is resolved (docs/schema.md, I4).
 [[nodiscard]] constexpr bool is_unresolved(SlotState state) noexcept {
   return state == SlotState::unsent || state == SlotState::in_flight || state == SlotState::hold_pending ||
          state == SlotState::hold_marking;

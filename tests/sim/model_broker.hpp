@@ -52,7 +52,7 @@ struct ModelProducer {
   std::set<std::pair<relay::DatabaseIndex, std::int64_t>> unreported;
 };
 
-/// A cluster and librdkafka as facts.md A found them: idempotent gapless producers with up to five requests in
+/// A cluster and librdkafka as measured against a real one: idempotent gapless producers with up to five requests in
 /// flight to a partition, whole batches refused for one row, answers that get lost, requests that land after their
 /// producer is gone, and refusals that librdkafka makes by itself, which cut nothing.
 class ModelBroker {

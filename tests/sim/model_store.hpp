@@ -40,7 +40,7 @@ struct HeldRow {
 /// Reports a broken invariant: throws with the text.
 [[noreturn]] void violated(const std::string& what);
 
-/// One database in memory: the transitions of store.md 2 with I1-I6 asserted. What libstore's SQL does is tested
+/// One database in memory: the transitions of docs/schema.md with I1-I6 asserted. What libstore's SQL does is tested
 /// elsewhere; this is what the core may rely on.
 class ModelStore {
  public:

@@ -69,10 +69,19 @@ void receipts_agree(const ModelStore& store, relay::DatabaseIndex index, const M
   }
 }
 
+/// Duplicates are promised to be rare, and without any trouble there are none.
+void no_repeats(const ModelBroker& broker) {
+  std::map<std::uint64_t, int> times;
+  for (const ModelRecord& record : broker.landed()) {
+    if (++times[record.nonce] > 1) violated("row " + std::to_string(record.row) + " was sent twice for no reason");
+  }
+}
+
 }  // namespace
 
 void judge(const World& world) {
   const auto landed = first_landings(world.broker());
+  if (world.calm()) no_repeats(world.broker());
   for (std::size_t index = 0; index < world.stores().size(); ++index) {
     const ModelStore& store = world.stores()[index];
     const auto number = static_cast<relay::DatabaseIndex>(index);

@@ -28,7 +28,7 @@ struct Weather {
   bool people = false;  ///< Park, skip, retry.
   bool scheduled = false;
   bool lost_marks = false;  ///< A mark commits and its answer does not come.
-  bool races = false;       ///< Rows handed over while a refusal is still unread (facts.md A 1.4).
+  bool races = false;       ///< Rows handed over while a refusal is still unread (docs/architecture.md).
 };
 
 /// One relay's life (or several, after crashes) over model stores and a model broker, driven by one seed. The
@@ -43,6 +43,8 @@ class World {
   // For the oracle.
   [[nodiscard]] const std::vector<ModelStore>& stores() const { return stores_; }
   [[nodiscard]] const ModelBroker& broker() const { return broker_; }
+  /// Nothing happened that could make any row go out twice.
+  [[nodiscard]] bool calm() const;
   [[nodiscard]] relay::OnRefusal on_refusal() const { return options_.on_refusal; }
   std::set<std::uint64_t> let_go;  ///< Rows (by nonce) whose key a person or the policy let go on without them.
   std::set<std::pair<relay::DatabaseIndex, store::Lane>> raced;  ///< Lanes hit by a race that no relay can win.

@@ -41,6 +41,11 @@ void World::draw_weather() {
   if (weather_.topics_change && chance(3)) broker_.topics.at("invoices").state = State::missing;
 }
 
+bool World::calm() const {
+  return !weather_.broker_faults && !weather_.poison && !weather_.topics_change && !weather_.topics_recreated &&
+         !weather_.crashes && !weather_.power_cuts && !weather_.races;
+}
+
 void World::commit_rows() {
   ModelStore& store = stores_[random_.below(stores_.size())];
   if (store.newest() >= kMostRows) return;

@@ -335,6 +335,41 @@ TEST_CASE("a ready row that was sent meanwhile is not sent again by an older rea
   CHECK(fixture.take_handed_ids().empty());
 }
 
+TEST_CASE("a row of the scan that was sent meanwhile is not sent again by an older reading of ready rows") {
+  CoreFixture fixture;
+  fixture.read(rows_of_key(1, 1));
+  fixture.handed.clear();
+  fixture.step(event::Woken{0, true});
+  fixture.advance(300ms);
+  if (fixture.reading) fixture.read({});
+  REQUIRE(fixture.reading_ready);
+  // A person skipped and retried it while it was in flight; then its receipt came.
+  TestRow retried{.id = 1};
+  retried.held = HeldState::ready;
+  fixture.ack({1});
+  fixture.advance(25ms);
+  fixture.marked();
+  fixture.read_ready({retried});
+  CHECK(fixture.handed.empty());
+}
+
+TEST_CASE("a mark that looked before the scan met a held row does not open its lane") {
+  CoreFixture fixture;
+  const auto head = held_rows(1, 1, HeldState::ready);
+  fixture.read(head);
+  fixture.read_ready(head);
+  fixture.ack({1});
+  fixture.advance(25ms);
+  REQUIRE(fixture.marks.size() == 1);
+  fixture.wake();
+  fixture.read(held_rows(2, 2, HeldState::parked));
+  fixture.marked({head[0].lane()});
+  fixture.wake();
+  fixture.handed.clear();
+  fixture.read(rows_of_key(3, 3));
+  CHECK(fixture.handed.empty());
+}
+
 TEST_CASE("when a person takes the only held row of a lane away, the lane opens by a reload") {
   CoreFixture fixture;
   auto rows = held_rows(1, 1, HeldState::parked);
