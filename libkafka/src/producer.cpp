@@ -42,12 +42,9 @@ class Descriptor {
 
 Persistence persistence_of(const rd_kafka_message_t* message) noexcept {
   switch (rd_kafka_message_status(message)) {
-    case RD_KAFKA_MSG_STATUS_NOT_PERSISTED:
-      return Persistence::not_persisted;
-    case RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED:
-      return Persistence::possibly_persisted;
-    case RD_KAFKA_MSG_STATUS_PERSISTED:
-      return Persistence::persisted;
+    case RD_KAFKA_MSG_STATUS_NOT_PERSISTED: return Persistence::not_persisted;
+    case RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED: return Persistence::possibly_persisted;
+    case RD_KAFKA_MSG_STATUS_PERSISTED: return Persistence::persisted;
   }
   return Persistence::possibly_persisted;
 }

@@ -123,8 +123,7 @@ std::string library_version() { return rd_kafka_version_str(); }
 void set_property(rd_kafka_conf_t* configuration, const std::string& property, const std::string& value) {
   std::array<char, 512> reason{};
   switch (rd_kafka_conf_set(configuration, property.c_str(), value.c_str(), reason.data(), reason.size())) {
-    case RD_KAFKA_CONF_OK:
-      return;
+    case RD_KAFKA_CONF_OK: return;
     case RD_KAFKA_CONF_UNKNOWN: {
       const std::string nearest = nearest_name(property, property_names());
       refuse(property, "librdkafka " + library_version() + " knows no such property" +

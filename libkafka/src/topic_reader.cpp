@@ -55,9 +55,7 @@ std::int32_t count_partitions(rd_kafka_t* consumer, const std::string& topic, mi
   return metadata->topics[0].partition_cnt;
 }
 
-Bytes bytes_of(const void* data, std::size_t size) {
-  return data == nullptr ? Bytes() : Bytes(BytesView(data, size));
-}
+Bytes bytes_of(const void* data, std::size_t size) { return data == nullptr ? Bytes() : Bytes(BytesView(data, size)); }
 
 Headers headers_of(const rd_kafka_message_t& message) {
   Headers result;

@@ -47,9 +47,7 @@ ChangeWatch::~ChangeWatch() {
   if (state_->descriptor >= 0) ::close(state_->descriptor);
 }
 
-int ChangeWatch::descriptor() const noexcept {
-  return state_->descriptor;
-}
+int ChangeWatch::descriptor() const noexcept { return state_->descriptor; }
 
 bool ChangeWatch::drain() {
   if (state_->descriptor < 0) return false;

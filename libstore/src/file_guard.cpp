@@ -36,9 +36,7 @@ constexpr int kLockPollMs = 50;
   throw Error(ErrorCode::unsupported_file, path + ": " + why);
 }
 
-std::string system_text(int error) {
-  return std::strerror(error);
-}
+std::string system_text(int error) { return std::strerror(error); }
 
 struct stat stat_of(const std::string& path) {
   struct stat status {};

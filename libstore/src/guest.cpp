@@ -34,9 +34,7 @@ void refuse_attached(sqlite3* db, std::string_view table) {
 
 KeepLastRowid::KeepLastRowid(sqlite3* db) noexcept : db_(db), rowid_(sqlite3_last_insert_rowid(db)) {}
 
-KeepLastRowid::~KeepLastRowid() {
-  sqlite3_set_last_insert_rowid(db_, rowid_);
-}
+KeepLastRowid::~KeepLastRowid() { sqlite3_set_last_insert_rowid(db_, rowid_); }
 
 void rethrow_to_guest(sqlite3* db, const Error& error, std::string_view what) {
   const bool alive = sqlite3_get_autocommit(db) == 0;

@@ -145,29 +145,14 @@ class Reader {
     switch (letter) {
       case '"':
       case '\\':
-      case '/':
-        value += letter;
-        return;
-      case 'b':
-        value += '\b';
-        return;
-      case 'f':
-        value += '\f';
-        return;
-      case 'n':
-        value += '\n';
-        return;
-      case 'r':
-        value += '\r';
-        return;
-      case 't':
-        value += '\t';
-        return;
-      case 'u':
-        append_utf8(value, code_point());
-        return;
-      default:
-        refuse("a string has an unknown escape");
+      case '/': value += letter; return;
+      case 'b': value += '\b'; return;
+      case 'f': value += '\f'; return;
+      case 'n': value += '\n'; return;
+      case 'r': value += '\r'; return;
+      case 't': value += '\t'; return;
+      case 'u': append_utf8(value, code_point()); return;
+      default: refuse("a string has an unknown escape");
     }
   }
 
@@ -263,8 +248,6 @@ std::string headers_to_json(const Headers& headers, bool as_is) {
   return out;
 }
 
-Headers headers_from_json(std::string_view json) {
-  return Reader(json).headers();
-}
+Headers headers_from_json(std::string_view json) { return Reader(json).headers(); }
 
 }  // namespace txbox::store

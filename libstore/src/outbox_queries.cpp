@@ -33,9 +33,7 @@ class Snapshot {
   std::optional<ReadTransaction> transaction_;
 };
 
-std::string optional_text(const Statement& row, int column) {
-  return std::string(row.column_text(column));
-}
+std::string optional_text(const Statement& row, int column) { return std::string(row.column_text(column)); }
 
 class StatusRows {
  public:

@@ -300,9 +300,7 @@ std::int64_t OutboxReader::data_version() {
   return state_->data_version.step() ? state_->data_version.column_int64(0) : 0;
 }
 
-OutboxReader::Anchor OutboxReader::anchor() const noexcept {
-  return state_->barriered;
-}
+OutboxReader::Anchor OutboxReader::anchor() const noexcept { return state_->barriered; }
 
 void OutboxReader::set_anchor(const Anchor& anchor) noexcept {
   state_->newest_read = anchor;

@@ -136,7 +136,6 @@ inline constexpr std::string_view kStoreRemovedRows = R"(
 INSERT INTO txbox_meta(name, value) VALUES ('removed_rows', ?1)
   ON CONFLICT(name) DO UPDATE SET value = excluded.value)";
 
-
 // Counting for `status`: one look at b-tree ends, one walk over what is held, and what lies above settled_through
 // (in flight, at most the relay's window).
 inline constexpr std::string_view kCountFacts = R"(

@@ -19,30 +19,21 @@ namespace txbox::store {
 
 std::string_view to_string(ToolAction action) noexcept {
   switch (action) {
-    case ToolAction::park:
-      return "park";
-    case ToolAction::retry:
-      return "retry";
-    case ToolAction::skip:
-      return "skip";
+    case ToolAction::park: return "park";
+    case ToolAction::retry: return "retry";
+    case ToolAction::skip: return "skip";
   }
   return "";
 }
 
 std::string_view to_string(ToolOutcome outcome) noexcept {
   switch (outcome) {
-    case ToolOutcome::done:
-      return "done";
-    case ToolOutcome::not_found:
-      return "no such row";
-    case ToolOutcome::already_sent:
-      return "was already sent";
-    case ToolOutcome::already_so:
-      return "is so already";
-    case ToolOutcome::is_skipped:
-      return "is skipped: retry it first";
-    case ToolOutcome::not_held_back:
-      return "is neither parked nor skipped: nothing to retry";
+    case ToolOutcome::done: return "done";
+    case ToolOutcome::not_found: return "no such row";
+    case ToolOutcome::already_sent: return "was already sent";
+    case ToolOutcome::already_so: return "is so already";
+    case ToolOutcome::is_skipped: return "is skipped: retry it first";
+    case ToolOutcome::not_held_back: return "is neither parked nor skipped: nothing to retry";
   }
   return "";
 }
@@ -105,8 +96,7 @@ class ToolStatements {
       case ToolAction::park:
         if (before == HeldState::parked) return ToolOutcome::already_so;
         return before == HeldState::skipped ? ToolOutcome::is_skipped : ToolOutcome::done;
-      case ToolAction::skip:
-        return before == HeldState::skipped ? ToolOutcome::already_so : ToolOutcome::done;
+      case ToolAction::skip: return before == HeldState::skipped ? ToolOutcome::already_so : ToolOutcome::done;
       case ToolAction::retry:
         return before == HeldState::parked || before == HeldState::skipped ? ToolOutcome::done
                                                                            : ToolOutcome::not_held_back;

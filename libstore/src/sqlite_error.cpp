@@ -14,22 +14,16 @@ ErrorCode error_code_of(int code, std::string_view text) noexcept {
   if (code == SQLITE_READONLY_DBMOVED) return ErrorCode::moved;
   switch (code & 0xff) {
     case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return ErrorCode::busy;
-    case SQLITE_FULL:
-      return ErrorCode::disk_full;
+    case SQLITE_LOCKED: return ErrorCode::busy;
+    case SQLITE_FULL: return ErrorCode::disk_full;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-    case SQLITE_IOERR:
-      return ErrorCode::corrupt;
+    case SQLITE_IOERR: return ErrorCode::corrupt;
     case SQLITE_TOOBIG:
-    case SQLITE_CONSTRAINT:
-      return ErrorCode::refused;
+    case SQLITE_CONSTRAINT: return ErrorCode::refused;
     // json_each inside a guard speaks for itself when the text is no JSON at all.
-    case SQLITE_ERROR:
-      return text == "malformed JSON" ? ErrorCode::refused : ErrorCode::failure;
-    default:
-      return ErrorCode::failure;
+    case SQLITE_ERROR: return text == "malformed JSON" ? ErrorCode::refused : ErrorCode::failure;
+    default: return ErrorCode::failure;
   }
 }
 

@@ -39,9 +39,7 @@ Statement& Statement::operator=(Statement&& other) noexcept {
   return *this;
 }
 
-Statement::~Statement() {
-  sqlite3_finalize(statement_);
-}
+Statement::~Statement() { sqlite3_finalize(statement_); }
 
 void Statement::check_bound(int code) const {
   if (code != SQLITE_OK)
@@ -97,13 +95,9 @@ void Statement::reset() noexcept {
   sqlite3_clear_bindings(statement_);
 }
 
-bool Statement::column_is_null(int column) const {
-  return column_type(column) == SQLITE_NULL;
-}
+bool Statement::column_is_null(int column) const { return column_type(column) == SQLITE_NULL; }
 
-std::int64_t Statement::column_int64(int column) const {
-  return sqlite3_column_int64(statement_, column);
-}
+std::int64_t Statement::column_int64(int column) const { return sqlite3_column_int64(statement_, column); }
 
 std::optional<std::int64_t> Statement::column_optional(int column) const {
   if (column_is_null(column)) return std::nullopt;
@@ -123,9 +117,7 @@ BytesView Statement::column_bytes(int column) const {
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-int Statement::column_type(int column) const {
-  return sqlite3_column_type(statement_, column);
-}
+int Statement::column_type(int column) const { return sqlite3_column_type(statement_, column); }
 
 int Statement::times_prepared_again() const noexcept {
   return sqlite3_stmt_status(statement_, SQLITE_STMTSTATUS_REPREPARE, 0);

@@ -7,9 +7,7 @@
 
 namespace txbox::store {
 
-WriteTransaction::WriteTransaction(sqlite3* db) : db_(db) {
-  execute(db, "BEGIN IMMEDIATE");
-}
+WriteTransaction::WriteTransaction(sqlite3* db) : db_(db) { execute(db, "BEGIN IMMEDIATE"); }
 
 WriteTransaction::~WriteTransaction() {
   // SQLite may have rolled back by itself; a ROLLBACK that fails has nothing left to undo.
@@ -29,9 +27,7 @@ void WriteTransaction::commit() {
               sqlite3_get_autocommit(db_) == 0);
 }
 
-ReadTransaction::ReadTransaction(sqlite3* db) : db_(db) {
-  execute(db, "BEGIN");
-}
+ReadTransaction::ReadTransaction(sqlite3* db) : db_(db) { execute(db, "BEGIN"); }
 
 ReadTransaction::~ReadTransaction() {
   if (sqlite3_get_autocommit(db_) == 0) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);

@@ -84,16 +84,11 @@ WalCheckpoint::Result WalCheckpoint::run(SteadyTime now) {
   int copied = 0;
   const int code = sqlite3_wal_checkpoint_v2(db, "main", SQLITE_CHECKPOINT_TRUNCATE, &frames, &copied);
   switch (code & 0xff) {
-    case SQLITE_OK:
-      result.outcome = Outcome::done;
-      break;
+    case SQLITE_OK: result.outcome = Outcome::done; break;
     case SQLITE_INTERRUPT: result.outcome = write_lock_is_free(state.deadline) ? Outcome::pinned : Outcome::busy; break;
     case SQLITE_LOCKED:
-    case SQLITE_BUSY:
-      result.outcome = Outcome::busy;
-      break;
-    default:
-      throw_sqlite_error(db, code, "checkpointing the WAL");
+    case SQLITE_BUSY: result.outcome = Outcome::busy; break;
+    default: throw_sqlite_error(db, code, "checkpointing the WAL");
   }
   if (result.outcome == Outcome::done) {
     state.backoff = kFirstBackoff;

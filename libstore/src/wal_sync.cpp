@@ -21,9 +21,7 @@ sqlite3_file* journal_file(sqlite3* db) {
   return file;
 }
 
-bool is_open(const sqlite3_file* file) {
-  return file != nullptr && file->pMethods != nullptr;
-}
+bool is_open(const sqlite3_file* file) { return file != nullptr && file->pMethods != nullptr; }
 
 }  // namespace
 

@@ -56,9 +56,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   _exit(127);
 }
 
-int code_of(int status) {
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
+int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
 }  // namespace
 
@@ -91,9 +89,7 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   return *this;
 }
 
-ChildProcess::~ChildProcess() {
-  kill_if_running();
-}
+ChildProcess::~ChildProcess() { kill_if_running(); }
 
 std::optional<int> ChildProcess::result() {
   int status = 0;

@@ -81,9 +81,7 @@ Narrator::Narrator(bool json)
       terminal_(isatty(descriptor_) == 1),
       colours_(wants_colours(terminal_)) {}
 
-Narrator::~Narrator() {
-  clear_moving_line();
-}
+Narrator::~Narrator() { clear_moving_line(); }
 
 std::chrono::milliseconds Narrator::elapsed() const {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start_);
@@ -117,12 +115,8 @@ void Narrator::line(Actor actor, std::string_view text, bool bad) {
         (bad ? paint(kRed, text) : std::string(text)) + "\n");
 }
 
-void Narrator::say(Actor actor, std::string_view text) {
-  line(actor, text, false);
-}
-void Narrator::bad(Actor actor, std::string_view text) {
-  line(actor, text, true);
-}
+void Narrator::say(Actor actor, std::string_view text) { line(actor, text, false); }
+void Narrator::bad(Actor actor, std::string_view text) { line(actor, text, true); }
 
 void Narrator::progress(std::int64_t committed, std::int64_t published, std::int64_t of) {
   constexpr std::chrono::milliseconds kRedrawEvery(60);

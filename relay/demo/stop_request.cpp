@@ -5,9 +5,7 @@ namespace {
 
 volatile std::sig_atomic_t stop_signal = 0;
 
-void remember(int signal) {
-  stop_signal = signal;
-}
+void remember(int signal) { stop_signal = signal; }
 
 }  // namespace
 
@@ -28,8 +26,6 @@ StopRequest::~StopRequest() {
   sigaction(SIGPIPE, &old_pipe_, nullptr);
 }
 
-int StopRequest::signal() const noexcept {
-  return stop_signal;
-}
+int StopRequest::signal() const noexcept { return stop_signal; }
 
 }  // namespace txbox::relay::demo

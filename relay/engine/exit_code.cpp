@@ -4,36 +4,27 @@ namespace txbox::relay {
 
 ExitCode exit_code_for(ErrorCode code) noexcept {
   switch (code) {
-    case ErrorCode::moved:
-      return ExitCode::moved;
-    case ErrorCode::corrupt:
-      return ExitCode::corrupt;
-    case ErrorCode::restored:
-      return ExitCode::restored;
-    case ErrorCode::schema_newer:
-      return ExitCode::schema_newer;
-    case ErrorCode::owned:
-      return ExitCode::owned;
+    case ErrorCode::moved: return ExitCode::moved;
+    case ErrorCode::corrupt: return ExitCode::corrupt;
+    case ErrorCode::restored: return ExitCode::restored;
+    case ErrorCode::schema_newer: return ExitCode::schema_newer;
+    case ErrorCode::owned: return ExitCode::owned;
     case ErrorCode::busy:
     case ErrorCode::stale_snapshot:
     case ErrorCode::disk_full:
-    case ErrorCode::broker_unavailable:
-      return ExitCode::try_later;
+    case ErrorCode::broker_unavailable: return ExitCode::try_later;
     case ErrorCode::not_installed:
     case ErrorCode::foreign_table:
     case ErrorCode::schema_differs:
     case ErrorCode::not_wal:
     case ErrorCode::unsupported_file:
-    case ErrorCode::configuration:
-      return ExitCode::configuration;
-    case ErrorCode::invalid_argument:
-      return ExitCode::usage;
+    case ErrorCode::configuration: return ExitCode::configuration;
+    case ErrorCode::invalid_argument: return ExitCode::usage;
     case ErrorCode::failure:
     case ErrorCode::refused:
     case ErrorCode::no_transaction:
     case ErrorCode::attached_database:
-    case ErrorCode::commit_unknown:
-      return ExitCode::failure;
+    case ErrorCode::commit_unknown: return ExitCode::failure;
   }
   return ExitCode::failure;
 }

@@ -76,8 +76,7 @@ void OpenDatabase::compare_witness(const LogSink& log) {
     case WitnessVerdict::first_run:
       if (log) log(LogLevel::info, path_ + ": no witness of an earlier run, so a restored older copy cannot be told");
       return;
-    case WitnessVerdict::adopted:
-      return;
+    case WitnessVerdict::adopted: return;
     case WitnessVerdict::older_copy:
       throw Error(ErrorCode::restored,
                   path_ + ": the file is an older copy of itself (its incarnation went back)" + kAdoptHint);

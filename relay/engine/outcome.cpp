@@ -8,17 +8,14 @@ ReportKind classify(int error, kafka::Persistence persistence) noexcept {
   if (error == 0 || persistence == kafka::Persistence::persisted) return ReportKind::sent;
   if (persistence == kafka::Persistence::possibly_persisted) return ReportKind::unknown;
   switch (kafka::scope_of(error)) {
-    case kafka::ErrorScope::record:
-      return ReportKind::record_refused;
-    case kafka::ErrorScope::topic:
-      return ReportKind::topic_refused;
+    case kafka::ErrorScope::record: return ReportKind::record_refused;
+    case kafka::ErrorScope::topic: return ReportKind::topic_refused;
     case kafka::ErrorScope::none:
     case kafka::ErrorScope::authentication:
     case kafka::ErrorScope::tls:
     case kafka::ErrorScope::transport:
     case kafka::ErrorScope::producer:
-    case kafka::ErrorScope::other:
-      return ReportKind::unknown;
+    case kafka::ErrorScope::other: return ReportKind::unknown;
   }
   return ReportKind::unknown;
 }

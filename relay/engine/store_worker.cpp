@@ -36,8 +36,7 @@ bool heals_by_repetition(ErrorCode code) noexcept {
     case ErrorCode::disk_full:
     case ErrorCode::commit_unknown:  // Every write of the marker is idempotent, so it may simply be made again.
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 

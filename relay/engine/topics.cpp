@@ -58,8 +58,7 @@ TopicChange TopicTable::described(SteadyTime now, const event::TopicDescribed& a
   // A topic whose partitions are not there yet is not usable yet either.
   const bool nothing_there = answer.facts.state == TopicFacts::State::usable && answer.facts.partitions <= 0;
   switch (nothing_there ? TopicFacts::State::unreachable : answer.facts.state) {
-    case TopicFacts::State::usable:
-      return usable(now, topic, answer.facts, refresh, out);
+    case TopicFacts::State::usable: return usable(now, topic, answer.facts, refresh, out);
     case TopicFacts::State::unreachable:
       // Says nothing about the topic: what was known stays known.
       topic.describe_at = now + kUnreachable.wait(topic.tries++, random_);

@@ -30,9 +30,7 @@ using txbox::test::new_mock_topic;
 
 namespace {
 
-Properties mock_properties() {
-  return {{"bootstrap.servers", mock_kafka().bootstrap_servers()}};
-}
+Properties mock_properties() { return {{"bootstrap.servers", mock_kafka().bootstrap_servers()}}; }
 
 /// `count` records spread over the partitions, their payload their number.
 void publish(const std::string& topic, int partitions, int first, int count) {

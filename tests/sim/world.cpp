@@ -251,14 +251,10 @@ void World::act() {
   const auto index = static_cast<DatabaseIndex>(random_.below(stores_.size()));
   switch (random_.below(9)) {
     case 0:
-    case 1:
-      return broker_.act(!peace_ && weather_.broker_faults);
-    case 2:
-      return carry_out_reading(index);
-    case 3:
-      return deliver_read(index);
-    case 4:
-      return carry_out_marking(index);
+    case 1: return broker_.act(!peace_ && weather_.broker_faults);
+    case 2: return carry_out_reading(index);
+    case 3: return deliver_read(index);
+    case 4: return carry_out_marking(index);
     case 5:
       if (sides_[index].marked.empty()) return;
       {
@@ -267,8 +263,7 @@ void World::act() {
         step(answer);
       }
       return;
-    case 6:
-      return deliver_reports();
+    case 6: return deliver_reports();
     case 7:
       if (chance(3)) return describe();
       return rebuild(static_cast<ProducerKind>(random_.below(2)));

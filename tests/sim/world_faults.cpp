@@ -116,13 +116,11 @@ void World::person() {
   const std::uint64_t what = random_.below(3);
   trace("person: " + std::string(what == 0 ? "park " : what == 1 ? "skip " : "retry ") + std::to_string(id));
   switch (what) {
-    case 0:
-      return store.park(id);
+    case 0: return store.park(id);
     case 1:
       if (!store.receipts().contains(id)) let_go.insert(nonce);
       return store.skip(id);
-    default:
-      return store.retry(id);
+    default: return store.retry(id);
   }
 }
 

@@ -34,16 +34,11 @@ class LibraryMemory {
 
 int result_of(int error) {
   switch (error) {
-    case 0:
-      return thrd_success;
-    case EBUSY:
-      return thrd_busy;
-    case ETIMEDOUT:
-      return thrd_timedout;
-    case ENOMEM:
-      return thrd_nomem;
-    default:
-      return thrd_error;
+    case 0: return thrd_success;
+    case EBUSY: return thrd_busy;
+    case ETIMEDOUT: return thrd_timedout;
+    case ENOMEM: return thrd_nomem;
+    default: return thrd_error;
   }
 }
 

@@ -48,7 +48,7 @@ def unlisted_folders(tree):
             above = posixpath.dirname(above)
         # The root may add a folder that lies deeper, as it does with the benchmarks.
         places = [(above, posixpath.relpath(folder, above or ".")), ("", folder)]
-        if not any(re.search(rf"\b(?:add_subdirectory|txbox_folder)\(\s*{re.escape(name)}\s*\)", lists.get(place, ""))
+        if not any(re.search(rf"\badd_subdirectory\(\s*{re.escape(name)}\s*\)", lists.get(place, ""))
                    for place, name in places):
             yield f"{folder}/CMakeLists.txt:1: build: no CMakeLists.txt above adds this folder"
 

@@ -85,13 +85,9 @@ void verify(sqlite3* db, const schema::Part& part) {
 
 }  // namespace
 
-void verify_outbox_schema(sqlite3* db) {
-  verify(db, schema::outbox_part());
-}
+void verify_outbox_schema(sqlite3* db) { verify(db, schema::outbox_part()); }
 
-void verify_inbox_schema(sqlite3* db) {
-  verify(db, schema::inbox_part());
-}
+void verify_inbox_schema(sqlite3* db) { verify(db, schema::inbox_part()); }
 
 StoreIdentity read_identity(sqlite3* db) {
   schema::require_known_version(db);

@@ -4,9 +4,7 @@
 
 namespace txbox::store::schema {
 
-std::span<const Migration> migrations() noexcept {
-  return {};
-}
+std::span<const Migration> migrations() noexcept { return {}; }
 
 void run_migrations(sqlite3* db, std::int64_t from, std::span<const Migration> steps) {
   for (const Migration& step : steps) {

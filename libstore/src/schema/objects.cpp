@@ -6,16 +6,11 @@ namespace {
 
 std::string_view create_word(Kind kind) noexcept {
   switch (kind) {
-    case Kind::table:
-      return "TABLE";
-    case Kind::index:
-      return "INDEX";
-    case Kind::unique_index:
-      return "UNIQUE INDEX";
-    case Kind::trigger:
-      return "TRIGGER";
-    case Kind::view:
-      return "VIEW";
+    case Kind::table: return "TABLE";
+    case Kind::index: return "INDEX";
+    case Kind::unique_index: return "UNIQUE INDEX";
+    case Kind::trigger: return "TRIGGER";
+    case Kind::view: return "VIEW";
   }
   return "";
 }
@@ -42,15 +37,11 @@ std::string text_of(const Object& object, std::string_view prefix, std::int64_t 
 
 std::string_view type_word(Kind kind) noexcept {
   switch (kind) {
-    case Kind::table:
-      return "table";
+    case Kind::table: return "table";
     case Kind::index:
-    case Kind::unique_index:
-      return "index";
-    case Kind::trigger:
-      return "trigger";
-    case Kind::view:
-      return "view";
+    case Kind::unique_index: return "index";
+    case Kind::trigger: return "trigger";
+    case Kind::view: return "view";
   }
   return "";
 }

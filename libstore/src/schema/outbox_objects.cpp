@@ -62,7 +62,7 @@ constexpr std::string_view kOutboxGuard = R"( BEFORE INSERT ON outbox BEGIN SELE
   WHEN ifnull(length(CAST(NEW.key AS BLOB)), 0) + ifnull(length(CAST(NEW.payload AS BLOB)), 0)
     + ifnull(length(CAST(NEW.headers AS BLOB)), 0) > {limit} THEN
     RAISE(ABORT, 'txbox: record is too large: key, payload and headers together may have {limit} bytes )"
-                                         R"((outbox-relay init --max-record-bytes changes it)')
+                                          R"((outbox-relay init --max-record-bytes changes it)')
   END; END)";
 
 // json_each is the one JSON function that works in a trigger on a connection with trusted_schema off. It takes a lone

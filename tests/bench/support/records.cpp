@@ -7,9 +7,7 @@
 
 namespace txbox::bench {
 
-std::string key_of(std::int64_t i) {
-  return "key-" + std::to_string(i % kKeys);
-}
+std::string key_of(std::int64_t i) { return "key-" + std::to_string(i % kKeys); }
 
 std::string payload_of(std::int64_t i, std::int64_t bytes) {
   std::array<char, 32> number{};

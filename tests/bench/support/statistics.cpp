@@ -19,8 +19,6 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2.0;
 }
 
-double rounded(double value) {
-  return std::round(value * 1000.0) / 1000.0;
-}
+double rounded(double value) { return std::round(value * 1000.0) / 1000.0; }
 
 }  // namespace txbox::bench

@@ -126,9 +126,7 @@ Topic::Topic(const std::string& brokers, const std::string& purpose)
   wait_for_leaders(client_.get(), name_);
 }
 
-Topic::~Topic() {
-  erase(client_.get(), name_);
-}
+Topic::~Topic() { erase(client_.get(), name_); }
 
 std::int64_t Topic::records() const {
   std::int64_t records = 0;

@@ -18,9 +18,7 @@ ModelRelay::ModelRelay(const std::string& path, ModelBroker& broker, Random& ran
   for (const store::LaneLoad& load : side_.reader.held_lanes()) closed_.insert(load.lane);
 }
 
-void ModelRelay::produce(const InFlight& row) {
-  queues_[queue_of(row)].push_back(row);
-}
+void ModelRelay::produce(const InFlight& row) { queues_[queue_of(row)].push_back(row); }
 
 void ModelRelay::hold(const InFlight& row, HeldState state, std::optional<std::int64_t> due_at_ms) {
   store::Hold wish;

@@ -10,9 +10,7 @@ using store::Statement;
 
 namespace {
 
-std::string row_text(std::int64_t id) {
-  return "row " + std::to_string(id);
-}
+std::string row_text(std::int64_t id) { return "row " + std::to_string(id); }
 
 }  // namespace
 

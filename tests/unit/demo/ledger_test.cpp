@@ -14,9 +14,7 @@ using txbox::relay::demo::CommittedOrder;
 using txbox::relay::demo::Ledger;
 using txbox::relay::demo::PublishedEvent;
 
-CommittedOrder order(const std::string& id, const std::string& account) {
-  return {id, account, "payload of " + id};
-}
+CommittedOrder order(const std::string& id, const std::string& account) { return {id, account, "payload of " + id}; }
 
 /// An event as the relay should publish `order`.
 PublishedEvent event(const CommittedOrder& order, std::int32_t partition, std::int64_t offset) {

@@ -23,17 +23,9 @@ TEST_CASE("an outcome holds only when topic, receipts and business table agree a
   outcome.receipts = 3;
   outcome.orders_in_file = 3;
   CHECK(outcome.holds());
-  SUBCASE("a receipt is missing") {
-    outcome.receipts = 2;
-  }
-  SUBCASE("the table orders differs") {
-    outcome.orders_in_file = 4;
-  }
-  SUBCASE("an order is lost") {
-    outcome.balance.lost = 1;
-  }
-  SUBCASE("the relay failed by itself") {
-    outcome.relay_failures = 1;
-  }
+  SUBCASE("a receipt is missing") { outcome.receipts = 2; }
+  SUBCASE("the table orders differs") { outcome.orders_in_file = 4; }
+  SUBCASE("an order is lost") { outcome.balance.lost = 1; }
+  SUBCASE("the relay failed by itself") { outcome.relay_failures = 1; }
   CHECK_FALSE(outcome.holds());
 }

@@ -34,18 +34,12 @@ std::int32_t test_partitioner(std::string_view key, std::int32_t count) {
 
 std::string test_error_text(int error) {
   switch (error) {
-    case 10:
-      return "MSG_SIZE_TOO_LARGE: Broker: Message size too large";
-    case 17:
-      return "INVALID_TOPIC_EXCEPTION: Broker: Invalid topic";
-    case 29:
-      return "TOPIC_AUTHORIZATION_FAILED: Broker: Topic authorization failed";
-    case 87:
-      return "INVALID_RECORD: Broker: Broker failed to validate record";
-    case -190:
-      return "_UNKNOWN_PARTITION: Local: Unknown partition";
-    default:
-      return "E" + std::to_string(error) + ": some error";
+    case 10: return "MSG_SIZE_TOO_LARGE: Broker: Message size too large";
+    case 17: return "INVALID_TOPIC_EXCEPTION: Broker: Invalid topic";
+    case 29: return "TOPIC_AUTHORIZATION_FAILED: Broker: Topic authorization failed";
+    case 87: return "INVALID_RECORD: Broker: Broker failed to validate record";
+    case -190: return "_UNKNOWN_PARTITION: Local: Unknown partition";
+    default: return "E" + std::to_string(error) + ": some error";
   }
 }
 

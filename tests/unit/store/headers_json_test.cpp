@@ -116,15 +116,9 @@ std::string mutated(SeededRandom& random, std::string text) {
   for (std::size_t left = random.below(4); left > 0 && !text.empty(); --left) {
     const std::size_t at = random.below(text.size());
     switch (random.below(3)) {
-      case 0:
-        text.erase(at, 1);
-        break;
-      case 1:
-        text.insert(at, random_text(random).substr(0, 3));
-        break;
-      default:
-        text[at] = static_cast<char>(static_cast<unsigned char>(1 + random.below(255)));
-        break;
+      case 0: text.erase(at, 1); break;
+      case 1: text.insert(at, random_text(random).substr(0, 3)); break;
+      default: text[at] = static_cast<char>(static_cast<unsigned char>(1 + random.below(255))); break;
     }
   }
   return text;

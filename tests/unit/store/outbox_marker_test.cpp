@@ -144,12 +144,8 @@ TEST_CASE("a note whose nonce does not fit its row is refused whole, as restored
   store.add("orders", "k", 3);
   std::vector<Receipt> receipts{store.receipt(1), store.receipt(2)};
   std::vector<Hold> holds;
-  SUBCASE("a receipt") {
-    receipts[0].nonce_prefix += 1;
-  }
-  SUBCASE("a row that is not there") {
-    receipts[1].id = 9;
-  }
+  SUBCASE("a receipt") { receipts[0].nonce_prefix += 1; }
+  SUBCASE("a row that is not there") { receipts[1].id = 9; }
   SUBCASE("a hold") {
     holds.push_back(store.hold(3, HeldState::parked));
     holds[0].nonce_prefix += 1;

@@ -20,9 +20,7 @@ namespace {
 
 constexpr std::int64_t kFuture = 4'000'000'000'000;
 
-std::string rows_left(RelayStore& store) {
-  return store.app.text("SELECT group_concat(id) FROM outbox").value_or("");
-}
+std::string rows_left(RelayStore& store) { return store.app.text("SELECT group_concat(id) FROM outbox").value_or(""); }
 
 std::int64_t prune_all(OutboxPruner& pruner, const PruneLimits& limits) {
   std::int64_t deleted = 0;

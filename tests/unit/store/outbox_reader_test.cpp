@@ -121,9 +121,7 @@ TEST_CASE("each row tells its receipt and its held row of the same snapshot") {
 TEST_CASE("a receipt or held row with another row's nonce means restored, never sent") {
   RelayStore store;
   store.add("orders", "k", 3);
-  SUBCASE("receipt") {
-    store.app.run("INSERT INTO outbox_sent VALUES (2, x'0000000000000001', 1, 0, 5, 1)");
-  }
+  SUBCASE("receipt") { store.app.run("INSERT INTO outbox_sent VALUES (2, x'0000000000000001', 1, 0, 5, 1)"); }
   SUBCASE("held row") {
     store.app.run("INSERT INTO outbox_held(id, nonce, state) VALUES (2, x'0000000000000001', 'parked')");
   }
@@ -239,12 +237,8 @@ TEST_CASE("an anchor that is gone or another row means restored, in every kind o
   RelayStore store;
   store.add("orders", "k", 2);
   const auto nonce = store.relay->read(1)[0].nonce_prefix;
-  SUBCASE("gone") {
-    store.relay->reader.set_anchor({.id = 3, .nonce_prefix = nonce});
-  }
-  SUBCASE("another row") {
-    store.relay->reader.set_anchor({.id = 2, .nonce_prefix = nonce + 1});
-  }
+  SUBCASE("gone") { store.relay->reader.set_anchor({.id = 3, .nonce_prefix = nonce}); }
+  SUBCASE("another row") { store.relay->reader.set_anchor({.id = 2, .nonce_prefix = nonce + 1}); }
   auto& reader = store.relay->reader;
   CHECK(code_of([&] { return store.relay->read(0); }) == ErrorCode::restored);
   CHECK(code_of([&] { return store.relay->read_ready(2); }) == ErrorCode::restored);
@@ -302,12 +296,8 @@ TEST_CASE("an older copy written over the live file by cp is found when the appl
 TEST_CASE("a file that was moved, deleted or replaced is found before anything is read") {
   RelayStore store;
   store.add();
-  SUBCASE("moved") {
-    std::filesystem::rename(store.path, store.path + ".away");
-  }
-  SUBCASE("deleted") {
-    std::filesystem::remove(store.path);
-  }
+  SUBCASE("moved") { std::filesystem::rename(store.path, store.path + ".away"); }
+  SUBCASE("deleted") { std::filesystem::remove(store.path); }
   SUBCASE("replaced") {
     std::filesystem::copy(store.path, store.path + ".new");
     std::filesystem::rename(store.path + ".new", store.path);

@@ -17,7 +17,7 @@ struct Receipt {
   std::int64_t id = 0;
   std::uint64_t nonce_prefix = 0;
   std::int32_t partition = 0;
-  std::int64_t offset = -1;      ///< -1: Kafka has it, the offset is not known (a duplicate's acknowledgement).
+  std::int64_t offset = -1;  ///< -1: Kafka has it, the offset is not known (a duplicate's acknowledgement).
   std::int64_t sent_at_ms = 0;
 };
 
@@ -25,22 +25,22 @@ struct Hold {
   std::int64_t id = 0;
   std::uint64_t nonce_prefix = 0;
   HeldState state = HeldState::parked;
-  std::optional<Lane> lane;                 ///< nullopt: blocks nobody.
+  std::optional<Lane> lane;  ///< nullopt: blocks nobody.
   std::int32_t attempts = 0;
-  std::optional<std::int64_t> due_at_ms;    ///< For scheduled and waiting.
-  std::string last_error;                   ///< Begins with Kafka's error name; empty for none.
+  std::optional<std::int64_t> due_at_ms;  ///< For scheduled and waiting.
+  std::string last_error;                 ///< Begins with Kafka's error name; empty for none.
 };
 
 struct MarkRequest {
   std::span<const Receipt> receipts;
   std::span<const Hold> holds;
-  std::int64_t settled_through = 0;         ///< Raised to this only if SQL confirms it (I5).
-  std::span<const Lane> lanes;              ///< Lanes to report on in MarkResult::clear_lanes.
+  std::int64_t settled_through = 0;  ///< Raised to this only if SQL confirms it (I5).
+  std::span<const Lane> lanes;       ///< Lanes to report on in MarkResult::clear_lanes.
 };
 
 struct MarkResult {
-  std::int64_t settled_through = 0;         ///< As it stands after the transaction.
-  std::vector<Lane> clear_lanes;            ///< Of the lanes asked for: those without held, unskipped rows.
+  std::int64_t settled_through = 0;  ///< As it stands after the transaction.
+  std::vector<Lane> clear_lanes;     ///< Of the lanes asked for: those without held, unskipped rows.
 };
 
 /// Writes the relay's notes: receipts, held rows and settled_through, one BEGIN IMMEDIATE transaction a call.

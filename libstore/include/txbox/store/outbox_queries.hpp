@@ -49,9 +49,9 @@ struct StatusRow {
 struct RowFilter {
   std::optional<std::string> state;
   std::optional<std::string> topic;
-  std::optional<std::string> key;   ///< Compared by bytes, text and blob alike.
-  std::int64_t limit = 100;         ///< The newest rows that match, shown in commit order.
-  bool with_payload = false;        ///< Fill StatusRow::payload and headers.
+  std::optional<std::string> key;  ///< Compared by bytes, text and blob alike.
+  std::int64_t limit = 100;        ///< The newest rows that match, shown in commit order.
+  bool with_payload = false;       ///< Fill StatusRow::payload and headers.
 };
 void list_outbox(sqlite3* db, const RowFilter& filter, const std::function<void(const StatusRow&)>& each);
 [[nodiscard]] std::optional<StatusRow> find_outbox_row(sqlite3* db, const std::string& event_id);

@@ -20,19 +20,19 @@ struct OutboxRow {
   std::uint64_t nonce_prefix = 0;
   /// All 10 bytes; empty when the row's nonce is malformed (such a row is parked).
   std::string_view nonce;
-  std::string_view event_id;                     ///< The application's, empty when null.
+  std::string_view event_id;  ///< The application's, empty when null.
   std::string_view topic;
   std::optional<std::int32_t> partition;
   BytesView key;
   BytesView payload;
-  BytesView headers;                             ///< JSON text, null for none.
+  BytesView headers;  ///< JSON text, null for none.
   std::int64_t created_at_ms = 0;
   std::optional<std::int64_t> deliver_at_ms;
   bool as_is = false;
-  bool sent = false;                             ///< A receipt with a matching nonce stands in the same snapshot.
-  std::optional<HeldState> held;                 ///< The held row's state in the same snapshot.
-  std::optional<Lane> held_lane;                 ///< The lane stored with the held row.
-  std::int32_t attempts = 0;                     ///< From the held row.
+  bool sent = false;              ///< A receipt with a matching nonce stands in the same snapshot.
+  std::optional<HeldState> held;  ///< The held row's state in the same snapshot.
+  std::optional<Lane> held_lane;  ///< The lane stored with the held row.
+  std::int32_t attempts = 0;      ///< From the held row.
   /// A person retried it: header txbox-redriven. Its lane is held_lane, and none where its key had gone on.
   bool redriven = false;
   /// key + payload + headers as they are in the row.
@@ -62,8 +62,8 @@ struct ReadLimits {
 };
 
 struct ReadResult {
-  bool exhausted = false;         ///< No row beyond the last one returned existed in the snapshot.
-  std::int64_t newest_id = 0;     ///< max(id) in the snapshot, 0 for an empty table.
+  bool exhausted = false;      ///< No row beyond the last one returned existed in the snapshot.
+  std::int64_t newest_id = 0;  ///< max(id) in the snapshot, 0 for an empty table.
 };
 
 /// What a start (or a return after tools wrote) needs to know, in one snapshot.

@@ -21,11 +21,11 @@ enum class ToolAction {
 /// Expected answers, each with its own words for the person.
 enum class ToolOutcome {
   done,
-  not_found,       ///< No row of this id.
-  already_sent,    ///< A receipt stands: Kafka has it, nothing can be taken back.
-  already_so,      ///< Parked or skipped already.
-  is_skipped,      ///< park of a skipped row: retry it first.
-  not_held_back,   ///< retry of a row that is neither parked nor skipped: the relay comes to it by itself.
+  not_found,      ///< No row of this id.
+  already_sent,   ///< A receipt stands: Kafka has it, nothing can be taken back.
+  already_so,     ///< Parked or skipped already.
+  is_skipped,     ///< park of a skipped row: retry it first.
+  not_held_back,  ///< retry of a row that is neither parked nor skipped: the relay comes to it by itself.
 };
 [[nodiscard]] std::string_view to_string(ToolOutcome outcome) noexcept;
 
@@ -44,9 +44,9 @@ std::vector<ToolOutcome> apply_tool(Connection& connection, ToolAction action, s
                                     const AuditNote& note);
 
 struct AdoptResult {
-  std::int64_t incarnation = 1;      ///< The new one.
-  std::int64_t foreign_receipts = 0; ///< Receipts that belonged to other rows and were taken away.
-  std::int64_t foreign_held = 0;     ///< The same of held rows.
+  std::int64_t incarnation = 1;       ///< The new one.
+  std::int64_t foreign_receipts = 0;  ///< Receipts that belonged to other rows and were taken away.
+  std::int64_t foreign_held = 0;      ///< The same of held rows.
   std::int64_t settled_through = 0;
 };
 /// A new incarnation after a restore or a copy: notes that do not fit their rows go, settled_through falls to what SQL

@@ -23,8 +23,8 @@ class Statement {
   ~Statement();
 
   Statement& bind(int index, std::int64_t value);
-  Statement& bind(int index, std::string_view text);           ///< As TEXT.
-  Statement& bind_blob(int index, BytesView bytes);            ///< As BLOB; null stays NULL, empty stays x''.
+  Statement& bind(int index, std::string_view text);  ///< As TEXT.
+  Statement& bind_blob(int index, BytesView bytes);   ///< As BLOB; null stays NULL, empty stays x''.
   Statement& bind_null(int index);
   Statement& bind(int index, std::optional<std::int64_t> value);
 
@@ -39,7 +39,7 @@ class Statement {
   [[nodiscard]] std::int64_t column_int64(int column) const;
   [[nodiscard]] std::optional<std::int64_t> column_optional(int column) const;
   [[nodiscard]] std::string_view column_text(int column) const;  ///< Valid until the next step or reset.
-  [[nodiscard]] BytesView column_bytes(int column) const;  ///< Of text or blob; null, empty and bytes kept apart.
+  [[nodiscard]] BytesView column_bytes(int column) const;        ///< Of text or blob; null, empty and bytes kept apart.
   [[nodiscard]] int column_type(int column) const;
 
   /// How often SQLite compiled it anew by itself, because the schema had changed.

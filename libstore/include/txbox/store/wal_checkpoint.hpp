@@ -20,10 +20,10 @@ class WalCheckpoint {
   static constexpr std::chrono::milliseconds kDeadline{10};
 
   enum class Outcome {
-    not_due,   ///< The WAL is small, or the last failure is too near.
-    done,      ///< Everything was copied and the WAL is empty.
-    busy,      ///< A writer or another checkpoint held the file.
-    pinned,    ///< No writer did, so a reader's old snapshot stood in the way. Worth a warning when it lasts.
+    not_due,  ///< The WAL is small, or the last failure is too near.
+    done,     ///< Everything was copied and the WAL is empty.
+    busy,     ///< A writer or another checkpoint held the file.
+    pinned,   ///< No writer did, so a reader's old snapshot stood in the way. Worth a warning when it lasts.
   };
   struct Result {
     Outcome outcome = Outcome::not_due;
