@@ -202,8 +202,8 @@ struct CoreOptions {
   std::int64_t window_rows = 20'000;     ///< Rows read and not yet marked, per process.
   std::int64_t window_bytes = 16 << 20;  ///< Bytes handed to producers and not yet reported.
   store::ReadLimits read;
-  std::int64_t mark_rows = 2'000;               ///< Mark when so many are acknowledged ...
-  std::chrono::milliseconds mark_interval{25};  ///< ... or the oldest acknowledgement is so old (20-50 ms).
+  std::int64_t mark_rows = 2'000;                  ///< Mark when so many are acknowledged ...
+  std::chrono::milliseconds mark_interval{25};     ///< ... or the oldest acknowledgement is so old (20-50 ms).
   std::chrono::milliseconds floor_interval{1000};  ///< Read at least so often, whatever the wakes say.
   std::chrono::milliseconds topic_refresh{60'000};
   std::chrono::milliseconds outage_after{

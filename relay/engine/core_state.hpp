@@ -98,10 +98,10 @@ struct Database {
   Stall pass_stall;
   bool last_was_ready = false;
   std::map<std::int64_t, std::optional<store::Lane>>
-      ready_suspects;                         ///< A refused batch had them; outlives their slot.
-  std::set<std::int64_t> pass_suspects;       ///< Of them, those that the running pass has seen.
+      ready_suspects;                            ///< A refused batch had them; outlives their slot.
+  std::set<std::int64_t> pass_suspects;          ///< Of them, those that the running pass has seen.
   std::vector<std::int64_t> done_while_reading;  ///< A ReadyRead under way may still show these as ready.
-  std::set<store::Lane> held_while_reading;   ///< Likewise it may not show that these lanes have a new held row.
+  std::set<store::Lane> held_while_reading;      ///< Likewise it may not show that these lanes have a new held row.
 
   // Lanes, and per producer the first failed row of each lane since it broke.
   LaneTable lanes;

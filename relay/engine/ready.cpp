@@ -1,5 +1,5 @@
-// Passes over the rows of outbox_held that are ready again. Two sources of work, one order (docs/schema.md, I4): such a row
-// goes out only when the scan has passed it and nothing earlier of its lane is unresolved; a lane of which one row
+// Passes over the rows of outbox_held that are ready again. Two sources of work, one order (docs/schema.md, I4): such a
+// row goes out only when the scan has passed it and nothing earlier of its lane is unresolved; a lane of which one row
 // was left in a pass is left for the rest of the pass. A pass is one reading from the lowest id on, never continued by
 // a second one: rows below may have become ready in between, and would be overtaken.
 
