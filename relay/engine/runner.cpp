@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <set>
 #include <variant>
 
 #include <poll.h>
@@ -146,6 +147,7 @@ struct Runner::State {
   int last_hint = 0;
   SteadyTime last_hint_time{};
   std::vector<std::int64_t> drain_goals;
+  std::set<std::string> topics_to_hear_of;  ///< Rows waited for them at the start; a drain asks once whether they came.
   RunOutcome outcome;
 };
 
@@ -213,7 +215,10 @@ void Runner::State::open_for_core(DatabaseIndex index) {
   opened.held_lanes = reader.held_lanes();
   opened.next_due_ms = reader.next_due_ms();
   opened.waiting_topics = reader.waiting_topics();
-  if (drain_goals.size() == index) drain_goals.push_back(opened.progress.newest_id);
+  if (drain_goals.size() == index) {
+    drain_goals.push_back(opened.progress.newest_id);
+    topics_to_hear_of.insert(opened.waiting_topics.begin(), opened.waiting_topics.end());
+  }
   step(opened);
 }
 
@@ -370,7 +375,11 @@ void Runner::State::serve_topics() {
   if (held_back.empty() || !kafka.fit()) return;
   std::vector<event::TopicDescribed> described;
   described.swap(held_back);
-  for (const event::TopicDescribed& topic : described) step(topic);
+  for (const event::TopicDescribed& topic : described) {
+    step(topic);
+    if (topic.facts.state != TopicFacts::State::unreachable) topics_to_hear_of.erase(topic.topic);
+  }
+  settled_moved = true;
 }
 
 void Runner::State::serve_wakes() {
@@ -443,7 +452,7 @@ void Runner::State::serve_drain() {
     settled_moved = false;
     const CoreStatus status = core.status();
     const std::vector<std::int64_t>& settled = status.settled_through;
-    done = !status.ready_pending && settled.size() == drain_goals.size();
+    done = !status.ready_pending && topics_to_hear_of.empty() && settled.size() == drain_goals.size();
     for (std::size_t index = 0; done && index < settled.size(); ++index) done = settled[index] >= drain_goals[index];
   }
   if (!done && time < drain_deadline) return;
