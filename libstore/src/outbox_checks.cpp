@@ -13,7 +13,7 @@
 namespace txbox::store {
 
 OutboxChecks::OutboxChecks(Connection& connection)
-    : connection_(connection), schema_version_(connection.handle(), sql::kSchemaVersion) {
+    : connection_(connection), schema_cookie_(connection.handle(), sql::kSchemaCookie) {
   // Before the statements of the owner are prepared: they would only say that a table is missing.
   std::optional<ReadTransaction> snapshot;
   if (sqlite3_get_autocommit(connection.handle()) != 0) snapshot.emplace(connection.handle());
@@ -29,11 +29,18 @@ void OutboxChecks::file_in_place() {
 }
 
 void OutboxChecks::schema_unchanged() {
-  const ResetGuard guard(schema_version_);
-  const std::int64_t version = schema_version_.step() ? schema_version_.column_int64(0) : -1;
-  if (version == verified_version_) return;
+  const ResetGuard guard(schema_cookie_);
+  const std::int64_t cookie = schema_cookie_.step() ? schema_cookie_.column_int64(0) : -1;
+  if (cookie == verified_cookie_ && declared_as_known()) return;
   verify_outbox_schema(connection_.handle());
-  verified_version_ = version;
+  verified_cookie_ = cookie;
+}
+
+/// A migration that changes what rows mean may leave every table's text, and so the cookie, as it was.
+bool OutboxChecks::declared_as_known() {
+  if (!declared_version_) declared_version_.emplace(connection_.handle(), sql::kDeclaredVersion);
+  const ResetGuard guard(*declared_version_);
+  return declared_version_->step() && declared_version_->column_int64(0) == kSchemaVersion;
 }
 
 void OutboxChecks::throw_restored(const std::string& why) const {

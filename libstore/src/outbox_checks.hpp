@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <txbox/store/connection.hpp>
@@ -19,15 +20,18 @@ class OutboxChecks {
   void file_in_place();
 
   /// REQUIRES: a transaction is open. Throws schema_newer or schema_differs where the schema has changed since
-  /// the last call that passed; costs one cookie when it has not.
+  /// the last call that passed; costs two small reads when it has not.
   void schema_unchanged();
 
   [[noreturn]] void throw_restored(const std::string& why) const;
 
  private:
+  [[nodiscard]] bool declared_as_known();
+
   Connection& connection_;
-  Statement schema_version_;
-  std::int64_t verified_version_ = -1;
+  Statement schema_cookie_;
+  std::optional<Statement> declared_version_;  ///< Made once the table that it reads is known to be there.
+  std::int64_t verified_cookie_ = -1;
 };
 
 }  // namespace txbox::store

@@ -40,7 +40,8 @@ inline constexpr std::string_view kWaitingTopics = R"(
 SELECT DISTINCT o.topic FROM outbox_held AS h INDEXED BY outbox_held_waiting CROSS JOIN outbox AS o ON o.id = h.id
   WHERE h.state = 'waiting')";
 inline constexpr std::string_view kDataVersion = "PRAGMA data_version";
-inline constexpr std::string_view kSchemaVersion = "PRAGMA schema_version";
+inline constexpr std::string_view kSchemaCookie = "PRAGMA schema_version";  // SQLite's own count of changes.
+inline constexpr std::string_view kDeclaredVersion = "SELECT value FROM txbox_meta WHERE name = 'schema_version'";
 
 // Marking.
 inline constexpr std::string_view kMarkFacts = R"(

@@ -20,7 +20,12 @@ void WriteTransaction::commit() {
     open_ = false;
     return;
   }
-  if ((code & 0xff) == SQLITE_BUSY) throw_sqlite_error(db_, sqlite3_extended_errcode(db_), "committing");
+  const int kind = code & 0xff;
+  if (kind == SQLITE_BUSY) throw_sqlite_error(db_, sqlite3_extended_errcode(db_), "committing");
+  // A disk that fails is not tried again: what it holds is for a person to see.
+  if (kind == SQLITE_IOERR || kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB) {
+    throw_sqlite_error(db_, sqlite3_extended_errcode(db_), "committing, which may have happened");
+  }
   // The commit frame may be in the WAL although a later step failed, so nobody here knows what became of it.
   throw Error(ErrorCode::commit_unknown,
               std::string("committing: ") + sqlite3_errmsg(db_) + ": it may have happened; look at the data first",

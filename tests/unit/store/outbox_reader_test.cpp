@@ -323,6 +323,15 @@ TEST_CASE("a schema that was altered while the relay runs stops the feeding, and
   CHECK(store.relay->read(0).size() == 1);
 }
 
+TEST_CASE("a newer version that changed no table's text stops the feeding as well") {
+  RelayStore store;
+  store.add();
+  CHECK(store.relay->read(0).size() == 1);
+  store.app.run("UPDATE txbox_meta SET value = 999 WHERE name = 'schema_version'");
+  CHECK(code_of([&] { return store.relay->read(0); }) == ErrorCode::schema_newer);
+  expect_nothing_open(*store.relay);
+}
+
 TEST_CASE("a file without the tables is told apart when the reader is made") {
   const txbox::test::TempDir dir;
   const txbox::test::AppDatabase app(dir.file("a.db"));

@@ -12,7 +12,7 @@ class WriteTransaction {
   WriteTransaction(const WriteTransaction&) = delete;
   WriteTransaction& operator=(const WriteTransaction&) = delete;
   ~WriteTransaction();
-  /// Throws busy or commit_unknown. After commit_unknown look at the data before doing it again.
+  /// Throws busy, corrupt (an I/O error) or commit_unknown. After the last two look at the data before doing it again.
   void commit();
 
  private:
