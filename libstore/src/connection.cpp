@@ -136,6 +136,8 @@ Connection& Connection::operator=(Connection&& other) noexcept {
 
 Connection::~Connection() { sqlite3_close_v2(db_); }
 
+void Connection::leave_whole() noexcept { sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr); }
+
 void Connection::set_busy_deadline(std::chrono::milliseconds deadline) noexcept { busy_wait_->deadline = deadline; }
 
 }  // namespace txbox::store

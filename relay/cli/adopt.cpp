@@ -41,6 +41,7 @@ ExitCode adopt(const AdoptFlags& flags) {
   auto connection = store::Connection::open(flags.db, {});
   store::verify_outbox_schema(connection.handle());
   const store::AdoptResult result = store::adopt_store(connection, {user_name(), flags.reason});
+  connection.leave_whole();
   std::printf("%s: adopted as incarnation %lld; everything is settled through row %lld\n", flags.db.c_str(),
               static_cast<long long>(result.incarnation), static_cast<long long>(result.settled_through));
   if (result.foreign_receipts > 0 || result.foreign_held > 0) {

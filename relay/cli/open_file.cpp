@@ -13,6 +13,7 @@ store::Connection open_for_reading(const std::string& path) {
   options.busy_deadline = std::chrono::seconds(2);
   auto connection = store::Connection::open(path, options);
   store::verify_outbox_schema(connection.handle());
+  connection.leave_whole();
   return connection;
 }
 

@@ -28,7 +28,8 @@ struct OpenDatabaseOptions {
 /// and the witness of what was read last. Single-threaded.
 class OpenDatabase {
  public:
-  /// In the order that touches nothing on doubt: checks of the file, lock, connection, schema, identity, witness.
+  /// In the order that touches nothing on doubt: checks of the file, lock, connection, schema, identity, witness,
+  /// and last the home, which is written at the first run.
   /// Null when a standby was told to stop. Errors: moved, corrupt, unsupported_file, owned, not_installed,
   /// schema_newer, schema_differs, not_wal, restored, busy.
   static std::unique_ptr<OpenDatabase> open(const OpenDatabaseOptions& options, const LogSink& log);
@@ -45,6 +46,9 @@ class OpenDatabase {
   /// Reads rows for the core, durable when this returns: nothing may be produced that a power cut could undo.
   store::ReadResult read_after(const command::Read& wish, store::RowBatch& out);
   store::ReadResult read_ready(const command::ReadReady& wish, store::RowBatch& out);
+
+  /// At an end without doubt: see Connection::leave_whole().
+  void leave_whole() noexcept { connection_.leave_whole(); }
 
   /// The witness of what was read and made durable, when it has changed since it was last taken.
   [[nodiscard]] std::optional<store::Witness> take_witness();

@@ -62,6 +62,12 @@ LogLevel level_of(int level) noexcept {
   return kLevels[static_cast<std::size_t>(std::clamp(level, 0, 3))];
 }
 
+/// One process serves several files, so the last words must say which one they are about.
+Error naming(const std::string& path, const Error& error) {
+  const std::string text = error.what();
+  return {error.code(), text.find(path) == std::string::npos ? path + ": " + text : text};
+}
+
 }  // namespace
 
 struct Runner::State {
@@ -166,10 +172,14 @@ RunOutcome Runner::run() { return state_->run(); }
 
 bool Runner::State::open_databases() {
   for (const std::string& path : options.databases) {
-    auto database =
-        OpenDatabase::open({path, options.state_directory, options.standby, options.stop_descriptor}, options.log);
-    if (!database) return false;
-    databases.push_back(std::move(database));
+    try {
+      auto database =
+          OpenDatabase::open({path, options.state_directory, options.standby, options.stop_descriptor}, options.log);
+      if (!database) return false;
+      databases.push_back(std::move(database));
+    } catch (const Error& error) {
+      throw naming(path, error);
+    }
   }
   return true;
 }
@@ -200,7 +210,9 @@ RunOutcome Runner::State::run() {
   }
   if (outcome.at_once) return outcome;
   worker.stop();
+  worker.leave_whole();
   for (const auto& database : databases) {
+    database->leave_whole();
     if (const auto witness = database->take_witness()) database->witness_file().write(*witness);
   }
   if (options.drain && outcome.code == ExitCode::ok) outcome.code = drain_verdict();
@@ -320,7 +332,7 @@ void Runner::State::serve_store() {
   worker.take_answers(store_answers);
   for (StoreAnswer& answer : store_answers) {
     if (const auto* failure = std::get_if<StoreFailure>(&answer)) {
-      throw Error(failure->error.code(), databases[failure->database]->path() + ": " + failure->error.what());
+      throw naming(databases[failure->database]->path(), failure->error);
     }
     settled_moved = true;
     if (const auto* marked = std::get_if<event::Marked>(&answer)) {
@@ -402,7 +414,9 @@ void Runner::State::serve_reads() {
   try {
     read_one(read.wish);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::busy) throw;
+    if (error.code() != ErrorCode::busy) {
+      throw naming(databases[std::visit([](const auto& wish) { return wish.database; }, read.wish)]->path(), error);
+    }
     read.not_before = now() + kReadRetry;
     reads.push_back(std::move(read));
   }

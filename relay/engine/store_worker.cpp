@@ -267,4 +267,8 @@ void StoreWorker::stop() noexcept {
   state_->thread.join();
 }
 
+void StoreWorker::leave_whole() noexcept {
+  for (const auto& queue : state_->queues) queue->connection.leave_whole();
+}
+
 }  // namespace txbox::relay

@@ -50,6 +50,8 @@ class StoreWorker {
   void take_answers(std::vector<StoreAnswer>& out);
   /// Ends the job under way (within a fraction of a second) and drops the rest; twice is fine.
   void stop() noexcept;
+  /// After stop(), at an end without doubt: see Connection::leave_whole().
+  void leave_whole() noexcept;
 
  private:
   struct State;

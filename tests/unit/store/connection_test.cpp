@@ -166,3 +166,18 @@ TEST_CASE("what create made stands in the database itself, not in a WAL that a c
   CHECK_FALSE(std::filesystem::exists(dir.file("a.db-wal")));
   CHECK_FALSE(content(dir.file("a.db")).empty());
 }
+
+TEST_CASE("a file in no doubt is left whole: the last connection merges the WAL when it is told to") {
+  const TempDir dir;
+  std::optional<AppDatabase> app(dir.file("a.db"));
+  app->run("CREATE TABLE t(x); INSERT INTO t VALUES (1)");
+  std::optional<Connection> relay(Connection::open(dir.file("a.db"), {.purpose = OpenPurpose::relay}));
+  app.reset();  // The application closes first, so the merging is not its any more.
+  REQUIRE_FALSE(content(dir.file("a.db-wal")).empty());
+
+  relay->leave_whole();
+  relay.reset();
+  CHECK_FALSE(std::filesystem::exists(dir.file("a.db-wal")));
+  AppDatabase reader(dir.file("a.db"));
+  CHECK(reader.number("SELECT count(*) FROM t") == 1);
+}
