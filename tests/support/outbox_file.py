@@ -25,14 +25,22 @@ def headers_of(text):
     """The headers that a JSON text of the column asks for, read by Python's own parser."""
     if text is None:
         return ()
-    parsed = json.loads(text, object_pairs_hook=lambda pairs: pairs)
+    parsed = json.loads(text.decode("utf-8", "surrogateescape"), object_pairs_hook=lambda pairs: pairs)
     return tuple((name, header_value(value)) for name, value in parsed)
 
 
 def header_value(value):
     if isinstance(value, list):  # {"base64": "..."} as pairs
         return base64.b64decode(value[0][1])
-    return None if value is None else value.encode()
+    return None if value is None else b"".join(map(encoded, value))
+
+
+def encoded(letter):
+    """Bytes that are not UTF-8 were carried as U+DC80 to U+DCFF and stay bytes; half a surrogate stands for nothing."""
+    try:
+        return letter.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return "\ufffd".encode()
 
 
 def committed_events(path):

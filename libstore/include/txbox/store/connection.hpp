@@ -38,8 +38,8 @@ class Connection {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Changes how long later statements wait for the lock.
   void set_busy_deadline(std::chrono::milliseconds deadline) noexcept;
-  /// For a file that is in no doubt: closing its last connection then merges the WAL into it, as SQLite does by itself,
-  /// so that a file at rest is one piece. Without this call, and unless the purpose is `create`, closing changes nothing.
+  /// For a file that is in no doubt: closing its last connection then merges the WAL into it, as SQLite does by
+  /// itself, so that a file at rest is one piece. Without it (and the purpose `create`) closing changes nothing.
   void leave_whole() noexcept;
 
  private:
