@@ -79,7 +79,7 @@ class WithBroker(Benchmark):
         self.assertEqual((result["name"], result["unit"]), ("commit_to_ack", "ms"))
         self.assertEqual(len(result["runs"]), 2)
         for side in ("ours", "rival", "rival_delivery_report"):
-            self.assertGreater(result[side]["p50"], 0)
+            self.assertGreater(result[side]["p99"], 0)
             self.assertGreaterEqual(result[side]["p99"], result[side]["p50"])
 
     def test_relay_idle(self):
