@@ -14,6 +14,7 @@ from support.murmur2 import partition_of
 from support.oracle import compare, summary
 
 FEW, MANY = 3, 6
+ROWS = 300
 
 
 def judge_grown(events, records):
@@ -41,6 +42,41 @@ def judge_grown(events, records):
         late = [f for f in compare(present, here, {events[0].topic: MANY}, True) if f.kind == "reordered"]
         require(not late, f"partition {partition}: {summary(late)}")
     check(True, "and order holds in each partition")
+
+
+def swiftly_remade(run, bootstrap):
+    """Deleted and there again before anyone looked: offsets that go back stop the topic, and a restart goes on."""
+    topic = f"swift-{run.seed}"
+    create_topic(bootstrap, topic, FEW)
+    db = run.path("swift.db")
+    relay_process.init(run, db)
+    relay = relay_process.Relay(run, db, bootstrap)
+    add(db, topic, ROWS)
+    relay_process.wait_settled(run, db, 60, relay)
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.delete_topics([topic])[topic].result(30)
+    create_topic(bootstrap, topic, FEW)
+    for _ in range(2):  # the first batch finds out, or the topic was seen missing; the second finds the topic stopped
+        add(db, topic, ROWS)
+        counts = relay_process.wait_settled(run, db, 60, relay)
+    waiting, said = counts["waiting"], "the topic was recreated" in relay.text()
+    check(relay.alive() and counts["parked"] == 0, "the relay lives on and parks nothing")
+    check(said == (waiting > 0), f"{waiting} rows wait, and {'a line says why' if said else 'no line says otherwise'}")
+    require(relay.terminate()[0] == 0, "the relay did not stop")
+    check(relay_process.drain(run, db, bootstrap) == 0, "a restart goes on with it")
+    later = outbox_file.committed_events(db)[ROWS:]
+    records = [r for r in read_topics(bootstrap, {topic: FEW}) if r.event_id in {e.event_id for e in later}]
+    findings = compare(later, records, {topic: FEW}, allow_repeats=True)
+    check(not findings, f"each of {len(later)} later rows is in the new topic, in order: {summary(findings)}")
+
+
+def add(db, topic, rows):
+    connection = outbox_file.connect(db)
+    connection.execute("BEGIN IMMEDIATE")
+    for number in range(rows):
+        connection.execute("INSERT INTO outbox(topic, key, payload) VALUES (?, ?, ?)", (topic, number % 7, number))
+    connection.execute("COMMIT")
+    connection.close()
 
 
 def body(run):
@@ -73,6 +109,7 @@ def body(run):
     findings = compare(after, [r for r in records if r.topic == remade], {remade: FEW}, allow_repeats=True)
     check(not findings, f"the remade topic holds the {len(after)} rows that were not sent before: {summary(findings)}")
     check(relay.terminate()[0] == 0, "the relay that saw it all stops with exit 0")
+    swiftly_remade(run, bootstrap)
 
 
 harness.main("topic-changes", body, 240)
