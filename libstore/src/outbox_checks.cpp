@@ -1,6 +1,7 @@
 #include "outbox_checks.hpp"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <optional>
 
@@ -18,6 +19,35 @@ OutboxChecks::OutboxChecks(Connection& connection)
   std::optional<ReadTransaction> snapshot;
   if (sqlite3_get_autocommit(connection.handle()) != 0) snapshot.emplace(connection.handle());
   schema_unchanged();
+  remember_side_files();
+}
+
+/// After the first snapshot both are open, and nobody may unlink them by the rules while they are. Who does it all the
+/// same (to tidy up, or before a backup is copied over the file) leaves this connection alone with a WAL that no other
+/// process sees, or with locks that no other process respects.
+void OutboxChecks::remember_side_files() {
+  const char* file = sqlite3_db_filename(connection_.handle(), "main");
+  const std::string path = file == nullptr ? connection_.path() : file;
+  side_files_[0].path = path + "-wal";
+  side_files_[1].path = path + "-shm";
+  for (SideFile& side : side_files_) {
+    struct stat status {};
+    if (::stat(side.path.c_str(), &status) != 0)
+      throw Error(ErrorCode::moved, side.path + ": was deleted while the database was open");
+    side.device = status.st_dev;
+    side.inode = status.st_ino;
+  }
+}
+
+void OutboxChecks::side_files_in_place() const {
+  for (const SideFile& side : side_files_) {
+    struct stat status {};
+    const bool there = ::stat(side.path.c_str(), &status) == 0;
+    if (there && status.st_dev == side.device && status.st_ino == side.inode) continue;
+    throw Error(ErrorCode::moved,
+                side.path + ": was deleted or replaced while the database was open; stop every program that has the " +
+                    "database open, and start them again");
+  }
 }
 
 void OutboxChecks::file_in_place() {
@@ -26,6 +56,11 @@ void OutboxChecks::file_in_place() {
   if (code != SQLITE_OK) throw_sqlite_error(connection_.handle(), code, "asking whether the file was moved");
   if (moved != 0)
     throw Error(ErrorCode::moved, connection_.path() + ": the file was moved, replaced or deleted while open");
+  side_files_in_place();
+  // The pages that the WAL or the cache still have would hide it. A database in WAL mode has at least its first page.
+  struct stat status {};
+  if (::stat(connection_.path().c_str(), &status) == 0 && status.st_size == 0)
+    throw Error(ErrorCode::corrupt, connection_.path() + ": the file was emptied while open");
 }
 
 void OutboxChecks::schema_unchanged() {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <sys/types.h>
+
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,8 +18,8 @@ class OutboxChecks {
   /// Throws as schema_unchanged(), and not_installed. To be made before the statements that need the tables.
   explicit OutboxChecks(Connection& connection);
 
-  /// Throws moved when the path no longer leads to the open file. Comes before every snapshot and write: what is
-  /// written into a deleted file is lost.
+  /// Throws moved when the path no longer leads to the open file, or to the open -wal and -shm, and corrupt when
+  /// the file was emptied. Comes before every snapshot and write: what is written into a deleted file is lost.
   void file_in_place();
 
   /// REQUIRES: a transaction is open. Throws schema_newer or schema_differs where the schema has changed since
@@ -26,9 +29,19 @@ class OutboxChecks {
   [[noreturn]] void throw_restored(const std::string& why) const;
 
  private:
+  /// -wal or -shm, as it was when this connection had just opened it.
+  struct SideFile {
+    std::string path;
+    dev_t device = 0;
+    ino_t inode = 0;
+  };
+
   [[nodiscard]] bool declared_as_known();
+  void remember_side_files();
+  void side_files_in_place() const;
 
   Connection& connection_;
+  std::array<SideFile, 2> side_files_;
   Statement schema_cookie_;
   std::optional<Statement> declared_version_;  ///< Made once the table that it reads is known to be there.
   std::int64_t verified_cookie_ = -1;

@@ -236,6 +236,37 @@ TEST_CASE("nothing is written into a file that was moved or deleted") {
   CHECK(store.app.number("SELECT count(*) FROM outbox_sent") == 0);
 }
 
+TEST_CASE("a write-ahead log that was deleted or replaced under the relay stops it") {
+  for (const char* suffix : {"-wal", "-shm"}) {
+    for (const bool replaced : {false, true}) {
+      CAPTURE(suffix);
+      CAPTURE(replaced);
+      RelayStore store;
+      store.add();
+      const auto receipts = std::vector{store.receipt(1)};
+      const std::string side = store.path + suffix;
+      std::filesystem::rename(side, side + ".away");
+      if (replaced) std::filesystem::copy_file(side + ".away", side);
+      CHECK(code_of([&] { store.mark(receipts); }) == ErrorCode::moved);
+      CHECK(code_of([&] { store.relay->read(0); }) == ErrorCode::moved);
+      CHECK(store.app.number("SELECT count(*) FROM outbox_sent") == 0);
+      std::filesystem::rename(side + ".away", side);
+      CHECK(store.mark(receipts).settled_through == 0);
+    }
+  }
+}
+
+TEST_CASE("a file that was emptied under the relay stops it") {
+  RelayStore store;
+  store.add();
+  const auto receipts = std::vector{store.receipt(1)};
+  store.app.run("PRAGMA wal_checkpoint(FULL)");
+  std::filesystem::resize_file(store.path, 0);
+  CHECK(code_of([&] { store.mark(receipts); }) == ErrorCode::corrupt);
+  CHECK(code_of([&] { store.relay->read(0); }) == ErrorCode::corrupt);
+  CHECK(std::filesystem::file_size(store.path) == 0);
+}
+
 TEST_CASE("an application's trigger on our tables does not run in the relay") {
   RelayStore store;
   store.app.run(
