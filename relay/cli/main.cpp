@@ -10,6 +10,7 @@
 #include "relay/cli/commands.hpp"
 #include "relay/cli/nearest.hpp"
 #include "relay/cli/output.hpp"
+#include "relay/cli/process.hpp"
 #include "relay/cli/version.hpp"
 
 namespace txbox::relay {
@@ -77,7 +78,10 @@ int run_command_line(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace txbox;
   try {
-    return relay::run_command_line(argc, argv);
+    relay::reserve_standard_descriptors();
+    const int code = relay::run_command_line(argc, argv);
+    if (relay::output_arrived() || code != 0) return code;
+    throw Error(ErrorCode::failure, "standard output cannot be written; what was printed is not whole");
   } catch (const Error& error) {
     std::fprintf(stderr, "outbox-relay: %s\n", error.what());
     return static_cast<int>(relay::exit_code_for(error.code()));

@@ -16,6 +16,7 @@
 #include "relay/cli/duration.hpp"
 #include "relay/cli/kafka_properties.hpp"
 #include "relay/cli/log.hpp"
+#include "relay/cli/process.hpp"
 #include "relay/cli/stop_signals.hpp"
 #include "relay/cli/version.hpp"
 #include "relay/engine/runner.hpp"
@@ -78,6 +79,8 @@ RunnerOptions runner_options(const RunFlags& flags, StopSignals& signals, const 
 
 ExitCode run(const RunFlags& flags) {
   bound_memory();
+  ignore_broken_pipes();
+  raise_descriptor_limit();
   StopSignals signals;
   const LogSink log =
       make_log(level_of(flags.log_level), flags.log_format == "json" ? LogFormat::json : LogFormat::text);
