@@ -15,6 +15,8 @@
 #include <txbox/store/outbox_marker.hpp>
 #include <txbox/store/wal_checkpoint.hpp>
 
+#include "relay/engine/wal_complaint.hpp"
+
 namespace txbox::relay {
 
 namespace {
@@ -54,7 +56,7 @@ struct DatabaseQueue {
   bool failed = false;  ///< For good: the process is about to end.
   std::optional<SteadyTime> complained;
   bool witness_failed = false;
-  std::optional<SteadyTime> log_too_long_since;
+  WalComplaint wal_complaint;
 };
 
 }  // namespace
@@ -72,6 +74,9 @@ struct StoreWorker::State {
   void keep_wal_short(DatabaseIndex database, SteadyTime now);
   void fail(DatabaseIndex database, const Error& error);
   void answer(StoreAnswer value);
+  void say(LogLevel level, const DatabaseQueue& queue, const std::string& text) const {
+    if (log) log(level, queue.connection.path() + ": " + text);
+  }
 
   const EventDescriptor& wake;
   LogSink log;
@@ -126,14 +131,7 @@ void StoreWorker::State::keep_wal_short(DatabaseIndex database, SteadyTime now) 
   if (queue.failed) return;
   try {
     const store::WalCheckpoint::Result result = queue.checkpoint.run(now);
-    if (result.outcome == store::WalCheckpoint::Outcome::done) queue.log_too_long_since.reset();
-    if (result.outcome != store::WalCheckpoint::Outcome::busy) return;
-    // Now and then a checkpoint meets a commit; only what lasts is worth a person's time.
-    if (!queue.log_too_long_since) queue.log_too_long_since = now;
-    if (now - *queue.log_too_long_since < kComplaintInterval) return;
-    queue.log_too_long_since = now;
-    log(LogLevel::warning, queue.connection.path() + ": the write-ahead log has " + std::to_string(result.wal_bytes) +
-                               " bytes and cannot shrink; does a reader keep a transaction open?");
+    if (const auto words = queue.wal_complaint.after(result, now)) say(LogLevel::warning, queue, *words);
   } catch (const Error& error) {
     if (!heals_by_repetition(error.code())) fail(database, error);
   }
@@ -147,7 +145,7 @@ void StoreWorker::State::work(DatabaseIndex database, DatabaseQueue& queue) {
   }
   try {
     auto value = carry_out(database, queue, *job);
-    if (queue.complained) log(LogLevel::info, queue.connection.path() + ": marking goes on");
+    if (queue.complained) say(LogLevel::info, queue, "marking goes on");
     queue.failures = 0;
     queue.complained.reset();
     if (value) answer(std::move(*value));
@@ -196,7 +194,7 @@ void StoreWorker::State::write_witness(DatabaseQueue& queue, const store::Witnes
   } catch (const Error& error) {
     // Without a witness the relay serves as well; only a restore while it is stopped would go unseen. So it is said
     // once.
-    if (!queue.witness_failed) log(LogLevel::warning, queue.connection.path() + ": " + error.what());
+    if (!queue.witness_failed) say(LogLevel::warning, queue, error.what());
     queue.witness_failed = true;
   }
 }
@@ -209,7 +207,7 @@ void StoreWorker::State::wait_after(DatabaseQueue& queue, const Error& error) {
   if (queue.failures < kSilentFailures) return;
   if (queue.complained && now - *queue.complained < kComplaintInterval) return;
   queue.complained = now;
-  log(LogLevel::warning, queue.connection.path() + ": marking waits and publishing goes on: " + error.what());
+  say(LogLevel::warning, queue, std::string("marking waits and publishing goes on: ") + error.what());
 }
 
 void StoreWorker::State::fail(DatabaseIndex database, const Error& error) {
