@@ -26,7 +26,10 @@ std::optional<store::RelayLock> take_lock(const OpenDatabaseOptions& options, co
     if (error.code() != ErrorCode::owned || !options.standby) throw;
   }
   if (log) log(LogLevel::info, options.path + ": standing by, another relay holds the file");
-  return store::RelayLock::wait(options.path, options.cancel_descriptor);
+  auto lock = store::RelayLock::wait(options.path, options.cancel_descriptor);
+  // The wait may have lasted for days: what lies there now may be another file.
+  if (lock) store::check_file(options.path);
+  return lock;
 }
 
 }  // namespace
@@ -117,9 +120,22 @@ void OpenDatabase::make_durable(const store::RowBatch& batch, const store::ReadR
 }
 
 std::optional<store::Witness> OpenDatabase::take_witness() {
+  const std::int64_t newest = reader_.anchor().id;
+  if (newest == witnessed_) return std::nullopt;
+  witnessed_ = newest;
+  return witness();
+}
+
+void OpenDatabase::leave_witness(const LogSink& log) const {
+  try {
+    witness_file_.write(witness());
+  } catch (const Error& error) {
+    if (log) log(LogLevel::warning, path_ + ": " + error.what());
+  }
+}
+
+store::Witness OpenDatabase::witness() const {
   const auto anchor = reader_.anchor();
-  if (anchor.id == witnessed_) return std::nullopt;
-  witnessed_ = anchor.id;
   store::Witness witness;
   witness.incarnation = identity_.incarnation;
   witness.anchor_id = anchor.id;

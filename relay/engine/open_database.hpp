@@ -52,11 +52,14 @@ class OpenDatabase {
 
   /// The witness of what was read and made durable, when it has changed since it was last taken.
   [[nodiscard]] std::optional<store::Witness> take_witness();
+  /// Writes the newest witness at the end. It is a help and no promise: where it cannot be written that is only said.
+  void leave_witness(const LogSink& log) const;
 
  private:
   OpenDatabase(std::string path, store::RelayLock lock, store::Connection connection, store::StoreIdentity identity,
                store::FileIdentity file, store::WitnessFile witness_file);
   void compare_home();
+  [[nodiscard]] store::Witness witness() const;
   void compare_witness(const LogSink& log);
   void make_durable(const store::RowBatch& batch, const store::ReadResult& result);
 

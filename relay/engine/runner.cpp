@@ -213,7 +213,7 @@ RunOutcome Runner::State::run() {
   worker.leave_whole();
   for (const auto& database : databases) {
     database->leave_whole();
-    if (const auto witness = database->take_witness()) database->witness_file().write(*witness);
+    database->leave_witness(options.log);
   }
   if (options.drain && outcome.code == ExitCode::ok) outcome.code = drain_verdict();
   return outcome;

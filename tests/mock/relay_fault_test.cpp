@@ -1,4 +1,5 @@
 #include <csignal>
+#include <filesystem>
 #include <map>
 
 #include <doctest/doctest.h>
@@ -146,6 +147,19 @@ TEST_CASE("a second signal ends the relay at once") {
   process.signal(SIGTERM);
   process.signal(SIGINT);
   CHECK(process.wait(3s) == 0);
+}
+
+TEST_CASE("a state directory that goes away is said, and the stop is a clean one all the same") {
+  Shop shop;
+  const std::string topic = new_mock_topic();
+  RelayProcess process(shop.folder, shop.run_arguments());
+  shop.add(topic, "a", "0");
+  REQUIRE(KafkaReader(mock_kafka().bootstrap_servers()).await(topic, 1).size() == 1);
+  std::filesystem::remove_all(shop.folder.file("state"));
+  process.signal(SIGTERM);
+  CHECK(process.wait() == 0);
+  CHECK(process.log().find(".witness") != std::string::npos);
+  CHECK(shop.count_in_state("sent") == 1);
 }
 
 TEST_CASE("a locked database delays the marks and not the publishing") {
