@@ -49,7 +49,7 @@ struct DatabaseOpened {
   store::Progress progress;
   std::vector<store::LaneLoad> held_lanes;
   std::optional<std::int64_t> next_due_ms;  ///< OutboxReader::next_due_ms().
-  std::vector<std::string> waiting_topics;  ///< OutboxReader::waiting_topics().
+  std::vector<std::string> waiting_topics;  ///< OutboxReader::waiting_topics(); at the first opening only.
 };
 /// Something may have been committed (inotify, data_version) or the floor timer passed.
 struct Woken {

@@ -126,6 +126,7 @@ struct Database {
   bool reloading = false;
   bool reload_wanted = false;
   SteadyTime reload_not_before{};
+  SteadyTime reload_began{};
   std::uint64_t reload_step = 0;
   std::size_t sweep_position = 0;
 

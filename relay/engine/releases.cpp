@@ -12,6 +12,9 @@ namespace txbox::relay {
 namespace {
 /// Every commit of the application moves data_version, so what people may have changed is looked up at this pace.
 constexpr std::chrono::milliseconds kReloadInterval{250};
+/// A look at a million held lanes takes its time, in the thread that publishes: so many times as long passes before the
+/// next one.
+constexpr int kReloadPause = 9;
 /// Beside the lanes that changed, so many more are asked about per reload: none is forgotten for ever.
 constexpr std::size_t kSweepLanes = 16;
 }  // namespace
@@ -23,7 +26,7 @@ void Core::State::on_opened(const event::DatabaseOpened& event) {
     return;
   }
   db.reloading = false;
-  db.reload_not_before = now + kReloadInterval;
+  db.reload_not_before = now + std::max<SteadyTime::duration>(kReloadInterval, kReloadPause * (now - db.reload_began));
   if (event.next_due_ms) db.next_due_ms = std::min(db.next_due_ms.value_or(*event.next_due_ms), *event.next_due_ms);
   reload_lanes(db, event.held_lanes);
 }
@@ -162,6 +165,7 @@ void Core::State::schedule_reload(Database& db) {
   db.reload_wanted = false;
   db.reloading = true;
   db.reload_step = step_number;
+  db.reload_began = now;
   out->other.emplace_back(command::Reload{db.index});
 }
 

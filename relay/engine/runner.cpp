@@ -226,8 +226,9 @@ void Runner::State::open_for_core(DatabaseIndex index) {
   opened.progress = reader.progress();
   opened.held_lanes = reader.held_lanes();
   opened.next_due_ms = reader.next_due_ms();
-  opened.waiting_topics = reader.waiting_topics();
   if (drain_goals.size() == index) {
+    // Of no use to a reload, and a walk over every waiting row.
+    opened.waiting_topics = reader.waiting_topics();
     drain_goals.push_back(opened.progress.newest_id);
     topics_to_hear_of.insert(opened.waiting_topics.begin(), opened.waiting_topics.end());
   }

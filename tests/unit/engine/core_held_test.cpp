@@ -386,6 +386,24 @@ TEST_CASE("when a person takes the only held row of a lane away, the lane opens 
   CHECK(fixture.take_handed_ids() == Ids{2});
 }
 
+TEST_CASE("a reload that took long leaves the publishing nine tenths of the time") {
+  CoreFixture fixture;
+  const auto rows = held_rows(1, 1, HeldState::parked);
+  fixture.read(rows);
+  event::DatabaseOpened reloaded;
+  reloaded.progress = {1, 0, 1};
+  reloaded.held_lanes = {{rows[0].lane(), 1}};
+  fixture.wake(true);
+  REQUIRE(fixture.take<command::Reload>().size() == 1);
+  fixture.steady += 1s;
+  fixture.step(reloaded);
+  fixture.wake(true);
+  fixture.advance(8s);
+  CHECK(fixture.take<command::Reload>().empty());
+  fixture.advance(1s);
+  CHECK(fixture.take<command::Reload>().size() == 1);
+}
+
 TEST_CASE("a reload that looked before the scan met the held row does not open its lane") {
   CoreFixture fixture;
   auto first = held_rows(1, 1, HeldState::parked);
