@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
@@ -219,8 +220,8 @@ int Producer::produce(const std::string& topic, std::int32_t partition, BytesVie
 
 void Producer::poll(std::chrono::milliseconds timeout, std::vector<DeliveryReport>& out) {
   state_->reports = &out;
+  const std::unique_ptr<State, void (*)(State*)> reset(state_.get(), [](State* state) { state->reports = nullptr; });
   state_->serve(timeout);
-  state_->reports = nullptr;
 }
 
 int Producer::report_descriptor() const noexcept { return state_->descriptor.number(); }

@@ -49,11 +49,7 @@ kafka::ProducerOptions producer_options(const RunnerOptions& options) {
   kafka::ProducerOptions producer;
   producer.properties = options.kafka;
   producer.window_records = 2 * static_cast<std::size_t>(options.core.window_rows);
-  producer.log = [log = options.log](LogLevel level, std::string_view text) {
-    // It warns at each start that the property is experimental: the order guard of the core is the first lock, this
-    // property only the second.
-    if (log && text.find("enable.gapless.guarantee is experimental") == std::string_view::npos) log(level, text);
-  };
+  producer.log = options.log;
   return producer;
 }
 
