@@ -31,10 +31,15 @@ void HeldReleases::collect(const TopicWalk& walk) {
 
 std::int64_t HeldReleases::topic(const std::string& topic, std::int64_t limit) {
   ids_.clear();
-  const std::int64_t walked = topic_walked_through_[topic];
+  const auto walk = topic_walked_through_.find(topic);
+  const std::int64_t walked = walk == topic_walked_through_.end() ? 0 : walk->second;
   collect({.topic = topic, .after = walked, .through = std::numeric_limits<std::int64_t>::max(), .limit = limit});
   const std::int64_t left = limit - static_cast<std::int64_t>(ids_.size());
-  topic_walked_through_[topic] = left > 0 || ids_.empty() ? 0 : ids_.back();
+  if (left > 0 || ids_.empty()) {
+    topic_walked_through_.erase(topic);
+  } else {
+    topic_walked_through_[topic] = ids_.back();
+  }
   // A row may have been set to wait behind the walk's back; such rows are few and come when the walk is through.
   if (left > 0 && walked > 0) collect({.topic = topic, .after = 0, .through = walked, .limit = left});
   return make_ready();

@@ -14,7 +14,9 @@ ErrorCode error_code_of(int code, std::string_view text) noexcept {
   if (code == SQLITE_READONLY_DBMOVED) return ErrorCode::moved;
   switch (code & 0xff) {
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return ErrorCode::busy;
+    case SQLITE_LOCKED:
+    // The WAL's own locks were contended for seconds, which passes like any other lock.
+    case SQLITE_PROTOCOL: return ErrorCode::busy;
     case SQLITE_FULL: return ErrorCode::disk_full;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <txbox/store/statement.hpp>
 #include <txbox/store/store_home.hpp>
 #include <txbox/store/transaction.hpp>

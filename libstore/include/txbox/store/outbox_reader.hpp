@@ -80,7 +80,8 @@ struct Progress {
 /// Reads the outbox for the relay on a connection of purpose `relay`. Single-threaded. Every call is one
 /// snapshot, leaves no statement open, and starts with the checks of P9: HAS_MOVED (moved), the anchor
 /// (restored: the newest row read before must still be there with its nonce, and settled_through <= max(id)),
-/// and, when schema_version moved, the schema's text (schema_differs). The constructor throws not_installed.
+/// and, when schema_version moved, the schema's text (schema_differs); next_due_ms() and waiting_topics(), after which
+/// nothing is produced, check HAS_MOVED only. The constructor throws not_installed.
 class OutboxReader {
  public:
   explicit OutboxReader(Connection& connection);

@@ -1,0 +1,40 @@
+#include <array>
+#include <utility>
+
+#include <sqlite3.h>
+
+#include <doctest/doctest.h>
+
+#include <txbox/store/connection.hpp>
+
+#include "support/app_database.hpp"
+#include "support/expect_error.hpp"
+#include "support/temp_dir.hpp"
+
+using txbox::ErrorCode;
+
+TEST_CASE("each result of SQLite says what its caller can do") {
+  constexpr std::array<std::pair<int, ErrorCode>, 14> kMeanings{{
+      {SQLITE_BUSY, ErrorCode::busy},
+      {SQLITE_BUSY_RECOVERY, ErrorCode::busy},
+      {SQLITE_BUSY_SNAPSHOT, ErrorCode::stale_snapshot},
+      {SQLITE_LOCKED, ErrorCode::busy},
+      {SQLITE_PROTOCOL, ErrorCode::busy},
+      {SQLITE_FULL, ErrorCode::disk_full},
+      {SQLITE_CORRUPT, ErrorCode::corrupt},
+      {SQLITE_NOTADB, ErrorCode::corrupt},
+      {SQLITE_IOERR_FSYNC, ErrorCode::corrupt},
+      {SQLITE_CONSTRAINT_TRIGGER, ErrorCode::refused},
+      {SQLITE_TOOBIG, ErrorCode::refused},
+      {SQLITE_READONLY_DBMOVED, ErrorCode::moved},
+      {SQLITE_READONLY, ErrorCode::failure},
+      {SQLITE_NOMEM, ErrorCode::failure},
+  }};
+  const txbox::test::TempDir dir;
+  const txbox::test::AppDatabase app(dir.file("app.db"));
+  for (const auto& [number, meaning] : kMeanings) {
+    CAPTURE(number);
+    const int result = number;
+    CHECK(txbox::test::code_of([&] { txbox::store::throw_sqlite_error(app, result, "trying"); }) == meaning);
+  }
+}
