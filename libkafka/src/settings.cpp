@@ -5,9 +5,9 @@
 #include <cstdlib>
 
 #include <txbox/base/error.hpp>
+#include <txbox/base/nearest_word.hpp>
 
 #include "handles.hpp"
-#include "nearest_name.hpp"
 #include "producer_configuration.hpp"
 #include "property_names.hpp"
 
@@ -125,7 +125,7 @@ void set_property(rd_kafka_conf_t* configuration, const std::string& property, c
   switch (rd_kafka_conf_set(configuration, property.c_str(), value.c_str(), reason.data(), reason.size())) {
     case RD_KAFKA_CONF_OK: return;
     case RD_KAFKA_CONF_UNKNOWN: {
-      const std::string nearest = nearest_name(property, property_names());
+      const std::string nearest = base::nearest_word(property, property_names());
       refuse(property, "librdkafka " + library_version() + " knows no such property" +
                            (nearest.empty() ? std::string() : "; did you mean " + nearest + "?"));
     }

@@ -1,11 +1,10 @@
 #include <optional>
 #include <set>
 
+#include <txbox/base/base64.hpp>
 #include <txbox/base/error.hpp>
+#include <txbox/base/utf8.hpp>
 #include <txbox/store/headers_json.hpp>
-
-#include "base64.hpp"
-#include "utf8.hpp"
 
 // Written by hand rather than with a JSON library because it must read exactly what the guard in the table accepts
 // (bytes that are not UTF-8 pass through, repeated names stay, escapes as SQLite reads them), and because
@@ -111,7 +110,7 @@ class Reader {
     if (!take('{')) return string("a value is neither a string nor null nor {\"base64\":\"...\"}");
     if (string("a value is no {\"base64\":\"...\"}") != "base64") refuse("a value is no {\"base64\":\"...\"}");
     expect(':', "a colon is missing");
-    const auto bytes = base64_decode(string("base64 is not a string"));
+    const auto bytes = base::base64_decode(string("base64 is not a string"));
     if (!bytes) refuse("a value is not base64 as RFC 4648 writes it, padded");
     expect('}', "a value is no {\"base64\":\"...\"}");
     return Bytes(std::string_view(*bytes));
@@ -205,12 +204,13 @@ void append_string(std::string& out, std::string_view text) {
 
 /// JSON text cannot carry other bytes; a NUL would end the string for whoever reads it with SQL.
 bool needs_base64(BytesView value) {
-  return !value.is_null() && (!is_utf8(value.view()) || value.view().find('\0') != std::string_view::npos);
+  return !value.is_null() && (!base::is_utf8(value.view()) || value.view().find('\0') != std::string_view::npos);
 }
 
 void require_name(std::string_view name, bool as_is) {
   const auto invalid = [](const std::string& text) { throw Error(ErrorCode::invalid_argument, text); };
-  if (!is_utf8(name) || name.find('\0') != std::string_view::npos) invalid("a header's name must be UTF-8 without NUL");
+  if (!base::is_utf8(name) || name.find('\0') != std::string_view::npos)
+    invalid("a header's name must be UTF-8 without NUL");
   if (!as_is && (name == "id" || name.substr(0, 6) == "txbox-")) {
     invalid("txbox: header names id and txbox-* are reserved: choose another name (the event id has its own field)");
   }
@@ -220,7 +220,7 @@ void append_value(std::string& out, BytesView value) {
   if (value.is_null()) {
     out += "null";
   } else if (needs_base64(value)) {
-    out += R"({"base64":")" + base64_encode(value.view()) + R"("})";
+    out += R"({"base64":")" + base::base64_encode(value.view()) + R"("})";
   } else {
     append_string(out, value.view());
   }

@@ -6,13 +6,13 @@
 #include <txbox/base/error.hpp>
 #include <txbox/base/event_id.hpp>
 #include <txbox/base/failpoint.hpp>
+#include <txbox/base/utf8.hpp>
 #include <txbox/store/headers_json.hpp>
 #include <txbox/store/outbox_writer.hpp>
 #include <txbox/store/schema.hpp>
 #include <txbox/store/statement.hpp>
 
 #include "guest.hpp"
-#include "utf8.hpp"
 
 namespace txbox::store {
 
@@ -28,7 +28,8 @@ constexpr std::string_view kRemove = "DELETE FROM main.outbox WHERE id = ?1";
 
 /// Text where it is text, so that people can read the table; the same bytes go to Kafka either way.
 void bind_bytes(Statement& statement, int index, BytesView bytes) {
-  const bool text = !bytes.is_null() && bytes.view().find('\0') == std::string_view::npos && is_utf8(bytes.view());
+  const bool has_nul = bytes.view().find('\0') != std::string_view::npos;
+  const bool text = !bytes.is_null() && !has_nul && base::is_utf8(bytes.view());
   if (text) {
     statement.bind(index, bytes.view());
   } else {

@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include <txbox/base/error.hpp>
-
-#include "relay/cli/nearest.hpp"
+#include <txbox/base/nearest_word.hpp>
 
 namespace txbox::relay {
 
@@ -95,7 +94,7 @@ void check_environment(const std::vector<std::string>& environment, const std::v
     if (!entry.starts_with(kPrefix) || entry.starts_with(kKafkaPrefix)) continue;
     const std::string variable = variable_name(entry);
     if (std::find(known.begin(), known.end(), variable) != known.end()) continue;
-    const std::string nearest = nearest_word(variable, known);
+    const std::string nearest = base::nearest_word(variable, known);
     refuse("the environment sets " + variable + ", which is no option" +
            (nearest.empty() ? std::string() : "; did you mean " + nearest + "?"));
   }

@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 
 #include <txbox/base/error.hpp>
+#include <txbox/base/nearest_word.hpp>
 
 #include "relay/cli/commands.hpp"
-#include "relay/cli/nearest.hpp"
 #include "relay/cli/output.hpp"
 #include "relay/cli/process.hpp"
 #include "relay/cli/version.hpp"
@@ -45,7 +45,7 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
     if (command->get_name() == typed) return {};
     known.push_back(command->get_name());
   }
-  const std::string nearest = nearest_word(typed, known);
+  const std::string nearest = base::nearest_word(typed, known);
   return "there is no command " + printable(typed) + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
 }
 

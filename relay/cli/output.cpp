@@ -7,6 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <txbox/base/base64.hpp>
+#include <txbox/base/utf8.hpp>
+
 namespace txbox::relay {
 
 namespace {
@@ -14,32 +17,10 @@ namespace {
 // Keys in the order of the contract, not of the alphabet.
 using Json = nlohmann::ordered_json;
 
-/// Length of the UTF-8 sequence at the front (RFC 3629: no overlong forms, no surrogates), 0 when there is none.
-std::size_t utf8_length(std::string_view rest) noexcept {
-  const auto byte = [&](std::size_t index) { return static_cast<unsigned char>(rest[index]); };
-  const auto follows = [&](std::size_t index) { return index < rest.size() && (byte(index) & 0xC0U) == 0x80U; };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    if (!follows(1) || !follows(2)) return 0;
-    if (first == 0xE0 && byte(1) < 0xA0) return 0;
-    if (first == 0xED && byte(1) > 0x9F) return 0;
-    return 3;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    if (!follows(1) || !follows(2) || !follows(3)) return 0;
-    if (first == 0xF0 && byte(1) < 0x90) return 0;
-    if (first == 0xF4 && byte(1) > 0x8F) return 0;
-    return 4;
-  }
-  return 0;
-}
-
 Json bytes_as_json(BytesView bytes) {
   if (bytes.is_null()) return nullptr;
-  if (is_utf8(bytes.view())) return std::string(bytes.view());
-  return Json{{"base64", to_base64(bytes.view())}};
+  if (base::is_utf8(bytes.view())) return std::string(bytes.view());
+  return Json{{"base64", base::base64_encode(bytes.view())}};
 }
 
 /// Text columns that are UTF-8 by contract; a file that breaks it is shown all the same.
@@ -63,36 +44,10 @@ std::string shortened(const std::string& text, std::size_t width) {
 
 }  // namespace
 
-bool is_utf8(std::string_view bytes) noexcept {
-  while (!bytes.empty()) {
-    const std::size_t length = utf8_length(bytes);
-    if (length == 0) return false;
-    bytes.remove_prefix(length);
-  }
-  return true;
-}
-
-std::string to_base64(std::string_view bytes) {
-  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    const std::size_t left = std::min<std::size_t>(3, bytes.size() - at);
-    std::uint32_t group = 0;
-    for (std::size_t index = 0; index < 3; ++index) {
-      group = (group << 8U) | (index < left ? static_cast<unsigned char>(bytes[at + index]) : 0U);
-    }
-    for (std::size_t index = 0; index < 4; ++index) {
-      text += index <= left ? kDigits[(group >> (18U - 6U * static_cast<unsigned>(index))) & 63U] : '=';
-    }
-  }
-  return text;
-}
-
 std::string printable(std::string_view bytes) {
   std::string text;
   while (!bytes.empty()) {
-    const std::size_t length = utf8_length(bytes);
+    const std::size_t length = base::utf8_sequence_length(bytes);
     const auto byte = static_cast<unsigned char>(bytes.front());
     // U+0080..U+009F are control characters too: C2 80 to C2 9F.
     const bool control =

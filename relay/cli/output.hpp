@@ -12,8 +12,6 @@ namespace txbox::relay {
 /// mistaken for something else. Text for people: control characters and what is not UTF-8 are escaped (`\x1b`), so
 /// that no key can drive a terminal.
 
-[[nodiscard]] bool is_utf8(std::string_view bytes) noexcept;
-[[nodiscard]] std::string to_base64(std::string_view bytes);
 [[nodiscard]] std::string printable(std::string_view bytes);
 /// 2026-01-31T10:00:00.123Z
 [[nodiscard]] std::string to_iso_time(std::int64_t ms);

@@ -63,23 +63,6 @@ TEST_CASE("text columns of a damaged file do not break the JSON") {
   CHECK(json["last_error"].contains("base64"));
 }
 
-TEST_CASE("UTF-8 is told from what only looks like it") {
-  CHECK(is_utf8(""));
-  CHECK(is_utf8("plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf"));
-  for (const char* text : {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
-                           "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xc3", "\xe2\x82", "\xf0\x9f\x98", "\xff"}) {
-    CHECK_FALSE(is_utf8(text));
-  }
-}
-
-TEST_CASE("base64 pads as RFC 4648 has it") {
-  CHECK(to_base64("").empty());
-  CHECK(to_base64("f") == "Zg==");
-  CHECK(to_base64("fo") == "Zm8=");
-  CHECK(to_base64("foo") == "Zm9v");
-  CHECK(to_base64("foobar") == "Zm9vYmFy");
-}
-
 TEST_CASE("no key can drive a terminal") {
   CHECK(printable("A1 \xc3\xa9") == "A1 \xc3\xa9");
   CHECK(printable("\x1b[2J\n\x7f") == "\\x1b[2J\\x0a\\x7f");

@@ -1,9 +1,9 @@
-#include "relay/cli/nearest.hpp"
+#include <txbox/base/nearest_word.hpp>
 
 #include <algorithm>
 #include <vector>
 
-namespace txbox::relay {
+namespace txbox::base {
 
 namespace {
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -36,4 +36,4 @@ std::string nearest_word(std::string_view typed, std::span<const std::string> kn
   return best;
 }
 
-}  // namespace txbox::relay
+}  // namespace txbox::base

@@ -1,10 +1,10 @@
-#include "utf8.hpp"
+#include <txbox/base/utf8.hpp>
 
 #include <string>
 
 #include <doctest/doctest.h>
 
-using txbox::store::is_utf8;
+using txbox::base::is_utf8;
 
 namespace {
 /// Long ASCII around it, so that the check by whole words is passed through at every offset.

@@ -1,8 +1,8 @@
-#include "base64.hpp"
+#include <txbox/base/base64.hpp>
 
 #include <cstdint>
 
-namespace txbox::store {
+namespace txbox::base {
 
 namespace {
 
@@ -49,4 +49,4 @@ std::optional<std::string> base64_decode(std::string_view text) {
   return bytes;
 }
 
-}  // namespace txbox::store
+}  // namespace txbox::base

@@ -1,16 +1,14 @@
-#include "utf8.hpp"
+#include <txbox/base/utf8.hpp>
 
 #include <cstdint>
 #include <cstring>
 
-namespace txbox::store {
+namespace txbox::base {
 
-namespace {
-
-/// The length of the well-formed sequence at the front of `rest`, or 0. RFC 3629, section 4.
-std::size_t sequence_length(std::string_view rest) noexcept {
+std::size_t utf8_sequence_length(std::string_view rest) noexcept {
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(at < rest.size() ? rest[at] : '\0'); };
   const auto tail = [&](std::size_t at) { return byte(at) >= 0x80 && byte(at) <= 0xbf; };
+  if (rest.empty()) return 0;
   const unsigned char first = byte(0);
   if (first < 0x80) return 1;
   if (first >= 0xc2 && first <= 0xdf) return tail(1) ? 2 : 0;
@@ -27,8 +25,6 @@ std::size_t sequence_length(std::string_view rest) noexcept {
   return 0;
 }
 
-}  // namespace
-
 bool is_utf8(std::string_view bytes) noexcept {
   std::size_t at = 0;
   while (at < bytes.size()) {
@@ -41,11 +37,11 @@ bool is_utf8(std::string_view bytes) noexcept {
         continue;
       }
     }
-    const std::size_t length = sequence_length(bytes.substr(at));
+    const std::size_t length = utf8_sequence_length(bytes.substr(at));
     if (length == 0) return false;
     at += length;
   }
   return true;
 }
 
-}  // namespace txbox::store
+}  // namespace txbox::base

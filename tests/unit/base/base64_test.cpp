@@ -1,11 +1,11 @@
-#include "base64.hpp"
+#include <txbox/base/base64.hpp>
 
 #include <string>
 
 #include <doctest/doctest.h>
 
-using txbox::store::base64_decode;
-using txbox::store::base64_encode;
+using txbox::base::base64_decode;
+using txbox::base::base64_encode;
 
 TEST_CASE("base64 is RFC 4648's, by its own vectors, and back") {
   const std::pair<const char*, const char*> vectors[] = {{"", ""},
