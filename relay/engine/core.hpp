@@ -37,8 +37,8 @@ struct TopicFacts {
   enum class State : std::uint8_t { usable, missing, denied, unreachable };
   State state = State::usable;
   std::int32_t partitions = 0;
-  std::int64_t message_bytes_max = 0;
-  bool compacted = false;
+  std::int64_t message_bytes_max = 0;  ///< 0: not told (no right to describe, or too late); what was known stays.
+  bool compacted = false;              ///< Told together with the limit.
   std::string reason;  ///< Kafka's error name and text where not usable.
 };
 

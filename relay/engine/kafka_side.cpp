@@ -20,6 +20,9 @@ constexpr auto kQueueFullStep = 10ms;
 constexpr int kQueueFullSteps = 100;
 // librdkafka's defaults of batch.size and message.max.bytes, which stand where no topic says otherwise.
 constexpr std::int64_t kDefaultBytes = 1'000'000;
+// What may be sent to a topic that does not tell its limit: Kafka then refuses by itself. A request above a broker's
+// socket.request.max.bytes (100 MiB by default) would look like an outage instead.
+constexpr std::int64_t kUnknownMessageBytes = 100'000'000;
 // Reports served before the loop looks at its other descriptors again.
 constexpr std::size_t kReportsAtOnce = 10'000;
 
@@ -168,7 +171,8 @@ SteadyTime KafkaSide::next_deadline() const noexcept {
 
 bool KafkaSide::know_topic(const std::string& topic, const TopicFacts& facts) {
   if (facts.state != TopicFacts::State::usable) return true;
-  topic_limits_[topic] = facts.message_bytes_max;
+  std::int64_t& limit = topic_limits_[topic];
+  if (facts.message_bytes_max > 0) limit = facts.message_bytes_max;
   for (Slot& slot : slots_) {
     if (slot.producer) slot.producer->add_topic(topic);
   }
@@ -191,8 +195,9 @@ bool KafkaSide::fit() {
 KafkaSide::Limits KafkaSide::wanted_limits() const noexcept {
   Limits limits;
   for (const auto& [topic, bytes] : topic_limits_) {
-    limits.batch_bytes = limits.batch_bytes == 0 ? bytes : std::min(limits.batch_bytes, bytes);
-    limits.message_bytes = std::max(limits.message_bytes, bytes);
+    const std::int64_t batch = bytes > 0 ? bytes : kDefaultBytes;
+    limits.batch_bytes = limits.batch_bytes == 0 ? batch : std::min(limits.batch_bytes, batch);
+    limits.message_bytes = std::max(limits.message_bytes, bytes > 0 ? bytes : kUnknownMessageBytes);
   }
   return limits;
 }

@@ -81,7 +81,8 @@ class KafkaSide {
   kafka::ProducerOptions options_;
   RecordHeaders headers_;
   std::array<Slot, 2> slots_;
-  std::map<std::string, std::int64_t, std::less<>> topic_limits_;  ///< Of the usable topics: bytes a record or batch.
+  /// Of the usable topics: bytes a record or batch, 0: not told.
+  std::map<std::string, std::int64_t, std::less<>> topic_limits_;
   std::string last_topic_;
   std::vector<kafka::DeliveryReport> deliveries_;
   std::vector<event::Report> early_;  ///< Gathered while a full queue was waited for.

@@ -23,7 +23,8 @@ ReportKind classify(int error, kafka::Persistence persistence) noexcept {
 TopicFacts facts_of(const kafka::TopicDescription& description) {
   TopicFacts facts;
   facts.partitions = description.partitions;
-  facts.message_bytes_max = description.message_bytes_max;
+  // A limit that was only guessed must refuse no row: Kafka has the last word on what it takes.
+  facts.message_bytes_max = description.limits_known ? description.message_bytes_max : 0;
   facts.compacted = description.compacted;
   const kafka::ErrorScope scope = kafka::scope_of(description.error);
   if (scope == kafka::ErrorScope::none && description.partitions > 0) return facts;

@@ -16,9 +16,11 @@ constexpr std::int64_t kStickyBytes = 64 << 10;
 constexpr std::size_t kTopicNameMax = 249;
 
 void forget_cluster_state(Topic& topic) {
-  // A topic that was away comes back as a new one: other partitions, offsets from 0.
+  // A topic that was away comes back as a new one: other partitions, other limits, offsets from 0.
   topic.partitions = 0;
   topic.grown_to = 0;
+  topic.message_bytes_max = 0;
+  topic.compacted = false;
   topic.sticky_partition = -1;
   for (auto& offsets : topic.last_offsets) offsets.clear();
 }
@@ -78,8 +80,10 @@ TopicChange TopicTable::described(SteadyTime now, const event::TopicDescribed& a
 
 TopicChange TopicTable::usable(SteadyTime now, Topic& topic, const TopicFacts& facts, std::chrono::milliseconds refresh,
                                Commands& out) {
-  topic.message_bytes_max = facts.message_bytes_max;
-  topic.compacted = facts.compacted;
+  if (facts.message_bytes_max > 0) {
+    topic.message_bytes_max = facts.message_bytes_max;
+    topic.compacted = facts.compacted;
+  }
   if (now < topic.trust_after) {
     topic.describe_at = topic.trust_after;
     if (topic.phase == TopicPhase::paused) return TopicChange::none;

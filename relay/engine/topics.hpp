@@ -35,7 +35,7 @@ struct Topic {
   std::string reason;           ///< Kafka's name and text while not usable.
   std::int32_t partitions = 0;  ///< Pinned: keys map by this count until everything in flight is acknowledged.
   std::int32_t grown_to = 0;    ///< A larger count, to be adopted; 0 for none.
-  std::int64_t message_bytes_max = 0;
+  std::int64_t message_bytes_max = 0;  ///< 0: not told.
   bool compacted = false;
   std::int64_t open_rows = 0;                             ///< Handed over and neither acknowledged nor held.
   std::array<std::vector<std::int64_t>, 2> last_offsets;  ///< By producer and partition; -1 for none.

@@ -104,6 +104,25 @@ TEST_CASE("the largest record that a topic takes is not refused") {
   CHECK(fixture.take_handed_ids() == Ids{1});
 }
 
+TEST_CASE("a topic that does not tell its limit refuses nothing before Kafka does, and a limit once told stays") {
+  CoreFixture fixture;
+  fixture.facts["orders"] = usable_topic(4, 0);
+  auto rows = rows_of_key(1, 1);
+  rows[0].payload = std::string(2'000'000, 'x');
+  fixture.read(rows);
+  CHECK(fixture.take_handed_ids() == Ids{1});
+  fixture.ack({1});
+
+  fixture.describe("orders", usable_topic(4, 3'000'000));
+  fixture.describe("orders", usable_topic(4, 0));
+  fixture.wake();
+  auto larger = rows_of_key(2, 2);
+  larger[0].payload = std::string(3'000'000, 'x');
+  fixture.read(larger);
+  CHECK(fixture.take_handed_ids().empty());
+  CHECK(holds_of(fixture).at(0).last_error.find("3000000") != std::string::npos);
+}
+
 TEST_CASE("the scan stands before a topic that is not described yet, and goes on when it is") {
   CoreFixture fixture;
   fixture.answer_descriptions = false;

@@ -65,6 +65,8 @@ TEST_CASE("a described topic is usable, missing, denied or unreachable") {
   description.partitions = 3;
   description.message_bytes_max = 5'000;
   description.compacted = true;
+  CHECK(facts_of(description).message_bytes_max == 0);
+  description.limits_known = true;
   TopicFacts facts = facts_of(description);
   CHECK(facts.state == TopicFacts::State::usable);
   CHECK(facts.partitions == 3);
