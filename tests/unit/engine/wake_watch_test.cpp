@@ -27,7 +27,7 @@ TEST_CASE("a commit that becomes visible after its event is found by a later loo
   CHECK(verdict->changed_by_others);
 }
 
-TEST_CASE("looks end when nothing comes, within a few hundredths of a second") {
+TEST_CASE("looks go on for as long as a slow disk syncs, and end when nothing comes") {
   WakeWatch watch(5);
   watch.touched(kStart);
   int looks = 0;
@@ -38,7 +38,8 @@ TEST_CASE("looks end when nothing comes, within a few hundredths of a second") {
     REQUIRE(++looks < 20);
   }
   CHECK(looks > 3);
-  CHECK(last - kStart < 50ms);
+  CHECK(last - kStart > 100ms);
+  CHECK(last - kStart < 250ms);
 }
 
 TEST_CASE("a second commit behind the first is found although both events were read at once") {
