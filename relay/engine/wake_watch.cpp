@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 constexpr std::array<std::chrono::microseconds, 11> kLooks{0us, 100us, 200us, 500us, 1ms, 2ms,
                                                           5ms, 10ms,  20ms,  50ms,  100ms};
 // A move beside marks of our own is passed on as "perhaps others" after this time.
-constexpr auto kDoubtInterval = 1s;
+constexpr auto kDoubtInterval = 500ms;
 }  // namespace
 
 void WakeWatch::touched(SteadyTime now) noexcept {
@@ -33,6 +33,7 @@ std::optional<WakeWatch::Verdict> WakeWatch::look(SteadyTime now, std::int64_t d
     const bool perhaps_own = own_commits_ || writes_under_way_ > 0;
     verdict->changed_by_others = !perhaps_own;
     if (perhaps_own) doubt_due_ = std::min(doubt_due_, now + kDoubtInterval);
+    if (writes_under_way_ > 0) move_while_writing_ = true;
     own_commits_ = false;
   }
   if (now >= doubt_due_) verdict = Verdict{true};

@@ -24,7 +24,10 @@ class WakeWatch {
   void writing() noexcept { ++writes_under_way_; }
   void written() noexcept {
     --writes_under_way_;
-    own_commits_ = true;
+    // The commit comes before its answer: a move that was seen in between was most likely this one, and the next is
+    // not.
+    if (!move_while_writing_) own_commits_ = true;
+    move_while_writing_ = false;
   }
   [[nodiscard]] SteadyTime next_look() const noexcept { return next_look_; }
   /// REQUIRES: next_look() <= now. The verdict is there when the core should hear of it.
@@ -35,7 +38,8 @@ class WakeWatch {
   SteadyTime next_look_ = SteadyTime::max();
   unsigned step_ = 0;
   unsigned writes_under_way_ = 0;
-  bool own_commits_ = false;
+  bool own_commits_ = false;                  ///< A commit of our own whose move was not seen yet.
+  bool move_while_writing_ = false;           ///< A move was seen since the last answer, beside a write of our own.
   SteadyTime doubt_due_ = SteadyTime::max();  ///< A move may have hidden another's commit: told then.
 };
 
