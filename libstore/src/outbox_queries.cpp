@@ -178,19 +178,38 @@ std::optional<std::int64_t> id_of(sqlite3* db, const std::string& event_id) {
 }  // namespace
 
 void list_outbox(sqlite3* db, const RowFilter& filter, const std::function<void(const StatusRow&)>& each) {
+  list_outbox_rows(db, matching_ids(db, filter), filter.with_payload, each);
+}
+
+void list_outbox_rows(sqlite3* db, std::span<const std::int64_t> ids, bool with_payload,
+                      const std::function<void(const StatusRow&)>& each) {
   StatusRows source(db);
-  const std::vector<std::int64_t> ids = matching_ids(db, filter);
   std::vector<StatusRow> rows;
   for (std::size_t from = 0; from < ids.size(); from += kRowsPerSnapshot) {
     rows.clear();
     {
       const Snapshot snapshot(db);
       for (std::size_t at = from; at < std::min(ids.size(), from + kRowsPerSnapshot); ++at) {
-        if (auto row = source.find(ids[at], filter.with_payload)) rows.push_back(std::move(*row));
+        if (auto row = source.find(ids[at], with_payload)) rows.push_back(std::move(*row));
       }
     }
     for (const StatusRow& row : rows) each(row);
   }
+}
+
+std::vector<std::int64_t> choose_outbox_rows(sqlite3* db, const RowChoice& choice) {
+  const Snapshot snapshot(db);
+  std::vector<std::int64_t> chosen;
+  for (const std::string& state : choice.states) {
+    RowFilter filter{.state = state, .topic = choice.topic, .key = choice.key};
+    filter.limit = std::numeric_limits<std::int64_t>::max();
+    const std::vector<std::int64_t> ids = matching_ids(db, filter);
+    chosen.insert(chosen.end(), ids.begin(), ids.end());
+  }
+  std::sort(chosen.begin(), chosen.end());
+  // The clock may make a scheduled row ready between two states.
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  return chosen;
 }
 
 std::optional<StatusRow> find_outbox_row(sqlite3* db, const std::string& event_id) {

@@ -1,5 +1,6 @@
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <optional>
 
 #include <txbox/base/error.hpp>
@@ -34,11 +35,32 @@ std::string_view to_string(ToolOutcome outcome) noexcept {
     case ToolOutcome::already_so: return "is so already";
     case ToolOutcome::is_skipped: return "is skipped: retry it first";
     case ToolOutcome::not_held_back: return "is neither parked nor skipped: nothing to retry";
+    case ToolOutcome::changed_since: return "changed since it was chosen";
   }
   return "";
 }
 
 namespace {
+
+/// `before` is null for a row without a note: neither sent nor held.
+ToolOutcome judge(ToolAction action, std::optional<HeldState> before) noexcept {
+  switch (action) {
+    case ToolAction::park:
+      if (before == HeldState::parked) return ToolOutcome::already_so;
+      return before == HeldState::skipped ? ToolOutcome::is_skipped : ToolOutcome::done;
+    case ToolAction::skip: return before == HeldState::skipped ? ToolOutcome::already_so : ToolOutcome::done;
+    case ToolAction::retry:
+      return before == HeldState::parked || before == HeldState::skipped ? ToolOutcome::done
+                                                                         : ToolOutcome::not_held_back;
+  }
+  return ToolOutcome::not_found;
+}
+
+bool is_among(std::optional<HeldState> before, std::span<const HeldState> chosen_from) noexcept {
+  const auto unheld = [](HeldState state) { return state == HeldState::ready || state == HeldState::scheduled; };
+  if (!before || unheld(*before)) return std::any_of(chosen_from.begin(), chosen_from.end(), unheld);
+  return std::find(chosen_from.begin(), chosen_from.end(), *before) != chosen_from.end();
+}
 
 /// What a tool must know of a row before it touches its state.
 struct ToolRow {
@@ -79,11 +101,12 @@ class ToolStatements {
 
   OutboxChecks& checks() noexcept { return checks_; }
 
-  ToolOutcome apply(ToolAction action, std::int64_t id, const AuditNote& note) {
+  ToolOutcome apply(ToolAction action, std::int64_t id, const AuditNote& note, std::span<const HeldState> chosen_from) {
     const std::optional<ToolRow> row = find(id);
     if (!row) return ToolOutcome::not_found;
     if (is_sent(id, *row)) return ToolOutcome::already_sent;
     const std::optional<HeldState> before = held_state(id, *row);
+    if (!chosen_from.empty() && !is_among(before, chosen_from)) return ToolOutcome::changed_since;
     if (const ToolOutcome outcome = judge(action, before); outcome != ToolOutcome::done) return outcome;
     change(action, id, *row);
     write_audit(action, *row, before, note);
@@ -91,19 +114,6 @@ class ToolStatements {
   }
 
  private:
-  static ToolOutcome judge(ToolAction action, std::optional<HeldState> before) {
-    switch (action) {
-      case ToolAction::park:
-        if (before == HeldState::parked) return ToolOutcome::already_so;
-        return before == HeldState::skipped ? ToolOutcome::is_skipped : ToolOutcome::done;
-      case ToolAction::skip: return before == HeldState::skipped ? ToolOutcome::already_so : ToolOutcome::done;
-      case ToolAction::retry:
-        return before == HeldState::parked || before == HeldState::skipped ? ToolOutcome::done
-                                                                           : ToolOutcome::not_held_back;
-    }
-    return ToolOutcome::not_found;
-  }
-
   std::optional<ToolRow> find(std::int64_t id) {
     const ResetGuard guard(row_);
     row_.bind(1, id);
@@ -165,17 +175,34 @@ class ToolStatements {
 }  // namespace
 
 std::vector<ToolOutcome> apply_tool(Connection& connection, ToolAction action, std::span<const std::int64_t> ids,
-                                    const AuditNote& note) {
+                                    const AuditNote& note, std::span<const HeldState> chosen_from) {
   ToolStatements statements(connection);
   statements.checks().file_in_place();
   WriteTransaction transaction(connection.handle());
   statements.checks().schema_unchanged();
   std::vector<ToolOutcome> outcomes;
   outcomes.reserve(ids.size());
-  for (const std::int64_t id : ids) outcomes.push_back(statements.apply(action, id, note));
+  for (const std::int64_t id : ids) outcomes.push_back(statements.apply(action, id, note, chosen_from));
   TXBOX_FAILPOINT("tools:before-commit");
   transaction.commit();
   return outcomes;
+}
+
+ToolOutcome foresee_tool(ToolAction action, std::string_view state) noexcept {
+  return state == "sent" ? ToolOutcome::already_sent : judge(action, held_state_from(state));
+}
+
+void audit_deed(Connection& connection, std::string_view deed, std::string_view detail, const AuditNote& note) {
+  OutboxChecks checks(connection);
+  checks.file_in_place();
+  WriteTransaction transaction(connection.handle());
+  checks.schema_unchanged();
+  std::string text(detail);
+  if (!note.why.empty()) text += "; " + note.why;
+  Statement audit(connection.handle(), sql::kAudit);
+  audit.bind(1, std::string_view(note.who)).bind(2, deed).bind_null(3).bind(4, std::string_view(text));
+  audit.execute();
+  transaction.commit();
 }
 
 }  // namespace txbox::store

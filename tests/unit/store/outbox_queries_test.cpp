@@ -124,6 +124,35 @@ TEST_CASE("rows are listed by state, topic and key bytes, the newest in commit o
   CHECK(listed_ids(store, filter).empty());
 }
 
+TEST_CASE("all rows of some states are chosen, oldest first, each once") {
+  RelayStore store;
+  store.add("orders", "k", 300);
+  store.add("bills", "k", 2);
+  store.app.run("INSERT INTO outbox(topic, key, deliver_at) VALUES ('bills', CAST('b' AS BLOB), 4000000000000)");
+  store.mark({store.receipt(1)}, {store.hold(2, HeldState::parked), store.hold(3, HeldState::blocked)}, 3);
+  const auto chosen = [&](const txbox::store::RowChoice& choice) {
+    const Ids ids = txbox::store::choose_outbox_rows(store.app, choice);
+    CHECK_FALSE(store.app.any_statement_busy());
+    CHECK(sqlite3_txn_state(store.app, nullptr) == SQLITE_TXN_NONE);
+    return ids;
+  };
+  CHECK(chosen({.states = {"blocked", "parked"}, .topic = {}, .key = {}}) == Ids{2, 3});
+  CHECK(chosen({.states = {"ready"}, .topic = {}, .key = {}}).size() == 299);
+  CHECK(chosen({.states = {"scheduled", "ready"}, .topic = "bills", .key = {}}) == Ids{301, 302, 303});
+  CHECK(chosen({.states = {"scheduled", "ready"}, .topic = "bills", .key = "b"}) == Ids{303});
+  CHECK(chosen({.states = {"waiting"}, .topic = {}, .key = {}}).empty());
+  CHECK(chosen({.states = {}, .topic = {}, .key = {}}).empty());
+}
+
+TEST_CASE("rows are listed by their ids in the order given, and one that is gone is passed over") {
+  RelayStore store;
+  store.add("orders", "k", 3);
+  Ids listed;
+  const Ids ids{3, 9, 1};
+  txbox::store::list_outbox_rows(store.app, ids, false, [&](const StatusRow& row) { listed.push_back(row.id); });
+  CHECK(listed == Ids{3, 1});
+}
+
 TEST_CASE("a listed row says what the view says, and its payload only when asked for") {
   RelayStore store;
   store.app.run(

@@ -121,6 +121,49 @@ TEST_CASE("several rows are changed in one transaction or not at all") {
   CHECK(outcomes == std::vector{ToolOutcome::done, ToolOutcome::done});
 }
 
+TEST_CASE("a row that left the state it was chosen by is not touched") {
+  RelayStore store;
+  Person person(store);
+  store.add("orders", "k", 4);
+  store.mark({}, {store.hold(2, HeldState::parked), store.hold(3, HeldState::ready)}, 3);
+  const std::int64_t ids[] = {1, 2, 3, 4};
+  const auto on = [&](ToolAction action, const std::vector<HeldState>& from) {
+    return apply_tool(person.connection, action, ids, {.who = "a", .why = ""}, from);
+  };
+  const auto left = ToolOutcome::changed_since;
+  const auto done = ToolOutcome::done;
+  CHECK(on(ToolAction::skip, {HeldState::blocked, HeldState::waiting}) == std::vector{left, left, left, left});
+  CHECK(store.app.number("SELECT count(*) FROM txbox_audit") == 0);
+  CHECK(on(ToolAction::skip, {HeldState::parked}) == std::vector{left, done, left, left});
+  // Whether a row without a note is due only the clock knows.
+  CHECK(on(ToolAction::park, {HeldState::scheduled}) == std::vector{done, left, done, done});
+  CHECK(store.state_of(2) == "skipped");
+}
+
+TEST_CASE("what an action would answer is known from the state alone") {
+  using txbox::store::foresee_tool;
+  for (const char* state : {"ready", "scheduled", "blocked", "waiting"}) {
+    CHECK(foresee_tool(ToolAction::park, state) == ToolOutcome::done);
+    CHECK(foresee_tool(ToolAction::skip, state) == ToolOutcome::done);
+    CHECK(foresee_tool(ToolAction::retry, state) == ToolOutcome::not_held_back);
+  }
+  CHECK(foresee_tool(ToolAction::park, "parked") == ToolOutcome::already_so);
+  CHECK(foresee_tool(ToolAction::park, "skipped") == ToolOutcome::is_skipped);
+  CHECK(foresee_tool(ToolAction::skip, "skipped") == ToolOutcome::already_so);
+  CHECK(foresee_tool(ToolAction::retry, "skipped") == ToolOutcome::done);
+  CHECK(foresee_tool(ToolAction::skip, "sent") == ToolOutcome::already_sent);
+}
+
+TEST_CASE("what was done to no row in particular has its line of audit") {
+  RelayStore store;
+  Person person(store);
+  txbox::store::audit_deed(person.connection, "prune", "3 rows", {.who = "alice", .why = "disk"});
+  txbox::store::audit_deed(person.connection, "prune", "4 rows", {.who = "alice", .why = ""});
+  CHECK(store.app.text("SELECT group_concat(who || ' ' || action || ' ' || detail, ' | ') FROM txbox_audit") ==
+        "alice prune 3 rows; disk | alice prune 4 rows");
+  CHECK(store.app.number("SELECT count(*) FROM txbox_audit WHERE event_id IS NULL") == 2);
+}
+
 TEST_CASE("adopt takes away what belongs to other rows and begins a new incarnation") {
   RelayStore store;
   Person person(store);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,18 @@ struct RowFilter {
   bool with_payload = false;       ///< Fill StatusRow::payload and headers.
 };
 void list_outbox(sqlite3* db, const RowFilter& filter, const std::function<void(const StatusRow&)>& each);
+/// The same for rows by id, in the order given; one that is not there is passed over.
+void list_outbox_rows(sqlite3* db, std::span<const std::int64_t> ids, bool with_payload,
+                      const std::function<void(const StatusRow&)>& each);
+
+/// Which rows a person means; a row must be in one of the states.
+struct RowChoice {
+  std::vector<std::string> states;
+  std::optional<std::string> topic;
+  std::optional<std::string> key;  ///< Compared by bytes, text and blob alike.
+};
+/// The ids of all rows that match at this moment, oldest first: 8 bytes of memory a row, and no lock, however many.
+[[nodiscard]] std::vector<std::int64_t> choose_outbox_rows(sqlite3* db, const RowChoice& choice);
 [[nodiscard]] std::optional<StatusRow> find_outbox_row(sqlite3* db, const std::string& event_id);
 
 }  // namespace txbox::store
