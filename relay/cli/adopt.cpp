@@ -1,10 +1,6 @@
-#include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
-
-#include <pwd.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
@@ -14,6 +10,7 @@
 #include <txbox/store/schema.hpp>
 
 #include "relay/cli/commands.hpp"
+#include "relay/cli/user_name.hpp"
 
 namespace txbox::relay {
 
@@ -23,16 +20,6 @@ struct AdoptFlags {
   std::string db;
   std::string reason;
 };
-
-/// The person at the keyboard, for the audit.
-std::string user_name() {
-  std::array<char, 4096> space{};
-  passwd entry{};
-  passwd* found = nullptr;
-  const uid_t user = getuid();
-  if (getpwuid_r(user, &entry, space.data(), space.size(), &found) == 0 && found != nullptr) return found->pw_name;
-  return "uid " + std::to_string(user);
-}
 
 ExitCode adopt(const AdoptFlags& flags) {
   store::check_file(flags.db);

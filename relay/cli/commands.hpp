@@ -17,9 +17,12 @@ using Action = std::function<ExitCode()>;
 void add_adopt_command(CLI::App& app, Action& chosen);
 void add_demo_command(CLI::App& app, Action& chosen);
 void add_init_command(CLI::App& app, Action& chosen);
+void add_park_command(CLI::App& app, Action& chosen);
+void add_retry_command(CLI::App& app, Action& chosen);
 void add_run_command(CLI::App& app, Action& chosen);
 void add_status_command(CLI::App& app, Action& chosen);
 void add_ls_command(CLI::App& app, Action& chosen);
 void add_show_command(CLI::App& app, Action& chosen);
+void add_skip_command(CLI::App& app, Action& chosen);
 
 }  // namespace txbox::relay

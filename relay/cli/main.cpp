@@ -26,6 +26,7 @@ Examples:
   outbox-relay run --db shop.db --brokers localhost:9092 --drain
   outbox-relay status --db shop.db
   outbox-relay ls --db shop.db --state parked
+  outbox-relay retry --db shop.db --topic orders
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 a check did not hold, 20 file moved or deleted, 21 corrupt or not a database,
 22 restored from an older copy, 23 schema newer than this program, 24 another relay holds the file, 75 try later,
@@ -60,6 +61,9 @@ int run_command_line(int argc, char** argv) {
   add_status_command(app, chosen);
   add_ls_command(app, chosen);
   add_show_command(app, chosen);
+  add_park_command(app, chosen);
+  add_retry_command(app, chosen);
+  add_skip_command(app, chosen);
   add_adopt_command(app, chosen);
   if (const std::string text = unknown_command(app, argc, argv); !text.empty()) return usage_error(text);
   try {

@@ -17,4 +17,12 @@ store::Connection open_for_reading(const std::string& path) {
   return connection;
 }
 
+store::Connection open_for_changes(const std::string& path) {
+  store::check_file(path);
+  auto connection = store::Connection::open(path, {});
+  store::verify_outbox_schema(connection.handle());
+  connection.leave_whole();
+  return connection;
+}
+
 }  // namespace txbox::relay

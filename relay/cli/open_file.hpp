@@ -10,4 +10,7 @@ namespace txbox::relay {
 /// is an Error, never an empty answer.
 [[nodiscard]] store::Connection open_for_reading(const std::string& path);
 
+/// The same for a command that changes rows beside a relay that may run.
+[[nodiscard]] store::Connection open_for_changes(const std::string& path);
+
 }  // namespace txbox::relay

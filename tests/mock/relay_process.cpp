@@ -40,7 +40,7 @@ std::string unique_name() {
 }  // namespace
 
 RelayProcess::RelayProcess(const TempDir& folder, const std::vector<std::string>& arguments,
-                           const std::vector<std::string>& environment) {
+                           const std::vector<std::string>& environment, int input) {
   const std::string name = folder.file(unique_name());
   output_path_ = name + ".out";
   log_path_ = name + ".log";
@@ -52,17 +52,21 @@ RelayProcess::RelayProcess(const TempDir& folder, const std::vector<std::string>
   const std::vector<char*> envp = pointers(variables);
   const int output = open(output_path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   const int log = open(log_path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  REQUIRE(nothing >= 0);
   REQUIRE(output >= 0);
   REQUIRE(log >= 0);
   child_ = fork();
   REQUIRE(child_ >= 0);
   if (child_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(input >= 0 ? input : nothing, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
     execve(argv[0], argv.data(), envp.data());
     _exit(127);
   }
+  close(nothing);
   close(output);
   close(log);
   descriptor_ = static_cast<int>(syscall(SYS_pidfd_open, child_, 0));

@@ -12,11 +12,11 @@
 namespace txbox::test {
 
 /// The real executable as a child process, with a state directory of its own and nothing inherited from the
-/// environment that it would read. It dies with the test. One thread.
+/// environment that it would read; its input is `input`, and empty without one. It dies with the test. One thread.
 class RelayProcess {
  public:
   RelayProcess(const TempDir& folder, const std::vector<std::string>& arguments,
-               const std::vector<std::string>& environment = {});
+               const std::vector<std::string>& environment = {}, int input = -1);
   RelayProcess(const RelayProcess&) = delete;
   RelayProcess& operator=(const RelayProcess&) = delete;
   ~RelayProcess();
