@@ -56,7 +56,8 @@ std::string answer_as_text(ToolAction action, const RowAnswer& answer, bool dry_
 
 std::string answer_as_json(ToolAction action, const RowAnswer& answer, bool dry_run) {
   const Json json{
-      {"event_id", is_utf8(answer.event_id) ? Json(answer.event_id) : Json{{"base64", base64_encode(answer.event_id)}}},
+      {"event_id",
+       base::is_utf8(answer.event_id) ? Json(answer.event_id) : Json{{"base64", base::base64_encode(answer.event_id)}}},
       {"id", answer.id ? Json(*answer.id) : Json(nullptr)},
       {"action", store::to_string(action)},
       {"dry_run", dry_run},
