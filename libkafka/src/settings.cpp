@@ -49,6 +49,7 @@ constexpr std::array kRules{
          "the relay never creates topics: a deleted one would silently come back with other settings"},
     Rule{"delivery.report.only.error", is_false,
          "a record is marked as sent by its report; without reports nothing would ever be marked"},
+    Rule{"topic.blacklist", is_empty, "rows of a topic that the client is not to see would wait for ever"},
     Rule{"api.version.request", is_true,
          "without it librdkafka falls back to old message formats that cannot carry headers"},
 };

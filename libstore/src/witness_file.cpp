@@ -62,7 +62,7 @@ WitnessFile::WitnessFile(std::string state_directory, const std::string& store_u
   std::error_code error;
   const bool made = fs::create_directories(state_directory, error);
   if (error)
-    throw Error(ErrorCode::failure, state_directory + ": the state directory cannot be made: " + error.message());
+    throw Error(ErrorCode::configuration, state_directory + ": the state directory cannot be made: " + error.message());
   if (made) fs::permissions(state_directory, fs::perms::owner_all, error);
   if (error) throw Error(ErrorCode::failure, state_directory + ": " + error.message());
   path_ = std::move(state_directory) + "/" + store_uuid + ".witness";

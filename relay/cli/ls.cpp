@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -43,7 +45,7 @@ void add_ls_command(CLI::App& app, Action& chosen) {
   command->add_option("--topic", flags->filter.topic, "Only rows of this topic");
   command->add_option("--key", flags->filter.key, "Only rows with this key");
   command->add_option("--limit", flags->filter.limit, "How many rows at most")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
   command->add_flag("--json", flags->json, "One JSON object a line; a key that is not UTF-8 as {\"base64\":...}");
   command->callback([flags, &chosen] { chosen = [flags] { return list(*flags); }; });

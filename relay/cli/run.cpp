@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include <malloc.h>
@@ -51,6 +52,17 @@ LogLevel level_of(const std::string& word) {
   return word == "warning" ? LogLevel::warning : LogLevel::error;
 }
 
+/// A second lock on one file would say that another relay holds it.
+void refuse_repeated_files(const std::vector<std::string>& paths) {
+  for (auto path = paths.begin(); path != paths.end(); ++path) {
+    const bool repeated = std::any_of(paths.begin(), path, [&path](const std::string& earlier) {
+      std::error_code not_there;  // Then opening it says so.
+      return earlier == *path || std::filesystem::equivalent(earlier, *path, not_there);
+    });
+    if (repeated) throw Error(ErrorCode::configuration, *path + ": is given twice to --db");
+  }
+}
+
 void bound_memory() {
   // Each thread of librdkafka would get an arena of its own, and memory that one of them freed would serve no other.
   mallopt(M_ARENA_MAX, 2);
@@ -64,6 +76,7 @@ RunnerOptions runner_options(const RunFlags& flags, StopSignals& signals, const 
   options.kafka = gather_properties(environment, flags.properties, flags.brokers);
   kafka::check_producer_properties(options.kafka);
   if (!flags.timeout.empty() && !flags.drain) throw Error(ErrorCode::configuration, "--timeout is for --drain");
+  refuse_repeated_files(flags.db);
   options.databases = flags.db;
   options.drain = flags.drain;
   options.drain_timeout = flags.timeout.empty() ? std::nullopt : parse_duration(flags.timeout);
@@ -109,7 +122,8 @@ void add_run_command(CLI::App& app, Action& chosen) {
     return parse_duration(text) ? std::string() : "not a duration such as 30s 5m 2h: " + text;
   };
   const auto is_header = [](const std::string& text) {
-    return text.empty() ? std::string("a header needs a name") : std::string();
+    if (text.empty()) return std::string("a header needs a name");
+    return text.starts_with("txbox-") ? "the relay's own headers begin with txbox-: " + text : std::string();
   };
   command->add_option("--db", flags->db, "A database file; may be repeated")
       ->required()

@@ -1,5 +1,7 @@
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -64,7 +66,7 @@ void add_status_command(CLI::App& app, Action& chosen) {
         return age_seconds(text) ? std::string() : "not a number of seconds or a duration such as 30s: " + text;
       });
   command->add_option("--max-parked", flags->max_parked, "Exit 3 when more rows are parked")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
   command->callback([flags, &chosen] { chosen = [flags] { return status(*flags); }; });
 }
 

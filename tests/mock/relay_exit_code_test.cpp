@@ -128,12 +128,25 @@ TEST_CASE("a configuration that breaks a promise stops the start with its reason
   CHECK(relay(shop.folder, {"run", "--db", shop.path}).code == 78);
 }
 
+TEST_CASE("a file that is given twice is bad configuration and no other relay") {
+  Shop shop;
+  for (const std::string& again : {shop.path, shop.folder.file("./shop.db")}) {
+    const CommandResult twice = shop.drain({"--db", again});
+    CHECK(twice.code == 78);
+    CHECK(contains(twice.log, "twice"));
+  }
+}
+
 TEST_CASE("a wrong command line is answered with what was meant") {
   const TempDir folder;
   CHECK(relay(folder, {}).code == 2);
   CHECK(relay(folder, {"run"}).code == 2);
   CHECK(relay(folder, {"status", "--db", "x.db", "--max-age", "soon"}).code == 2);
   CHECK(relay(folder, {"run", "--db", "x.db", "--brokers", "b:1", "--drain", "--timeout", "5"}).code == 2);
+  CHECK(relay(folder, {"run", "--db", "x.db", "--brokers", "b:1", "--id-header", "txbox-created-at"}).code == 2);
+  const CommandResult no_rows = relay(folder, {"ls", "--db", "x.db", "--limit", "0"});
+  CHECK(no_rows.code == 2);
+  CHECK(contains(no_rows.log, "Value 0 not in range 1 to 9223372036854775807"));
   const CommandResult typo = relay(folder, {"statsu"});
   CHECK(typo.code == 2);
   CHECK(contains(typo.log, "status?"));

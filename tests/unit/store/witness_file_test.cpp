@@ -108,10 +108,10 @@ TEST_CASE("a store_uuid that is none does not become a path") {
   }
 }
 
-TEST_CASE("a state directory that cannot be made or written is a failure") {
+TEST_CASE("a state directory that cannot be made is bad configuration, one that cannot be written a failure") {
   const TempDir dir;
   std::ofstream(dir.file("file")).flush();
-  CHECK(code_of([&] { WitnessFile(dir.file("file/below"), kUuid); }) == ErrorCode::failure);
+  CHECK(code_of([&] { WitnessFile(dir.file("file/below"), kUuid); }) == ErrorCode::configuration);
   const WitnessFile file(dir.file("state"), kUuid);
   std::filesystem::remove_all(dir.file("state"));
   CHECK(code_of([&] { file.write(witness()); }) == ErrorCode::failure);
