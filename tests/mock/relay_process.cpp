@@ -48,6 +48,10 @@ RelayProcess::RelayProcess(const TempDir& folder, const std::vector<std::string>
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables{"STATE_DIRECTORY=" + folder.file("state"), "PATH=/usr/bin:/bin"};
   variables.insert(variables.end(), environment.begin(), environment.end());
+  // Nothing else of this process's environment reaches the relay, but a sanitizer must be told there as it is here.
+  for (const char* option : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
+    if (const char* value = std::getenv(option)) variables.push_back(std::string(option) + "=" + value);
+  }
   const std::vector<char*> argv = pointers(words);
   const std::vector<char*> envp = pointers(variables);
   const int output = open(output_path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
