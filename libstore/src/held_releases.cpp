@@ -10,6 +10,12 @@
 
 namespace txbox::store {
 
+namespace {
+/// So many times `limit` rows of a lane are ready at a time, at most. Each release walks past them under the write
+/// lock, and without a bound a long lane's walks would grow with what was released and is not yet sent.
+constexpr std::int64_t kReadySpan = 2;
+}  // namespace
+
 HeldReleases::HeldReleases(sqlite3* db)
     : db_(db),
       due_(db, sql::kReleaseDue),
@@ -50,8 +56,10 @@ std::int64_t HeldReleases::lane(Lane lane, std::int64_t limit) {
   {
     const ResetGuard guard(lane_from_start_);
     lane_from_start_.bind(1, lane);
-    while (static_cast<std::int64_t>(ids_.size()) < limit && lane_from_start_.step()) {
+    std::int64_t ready = 0;
+    while (static_cast<std::int64_t>(ids_.size()) < limit && ready < kReadySpan * limit && lane_from_start_.step()) {
       const std::optional<HeldState> state = held_state_from(lane_from_start_.column_text(1));
+      if (state == HeldState::ready) ++ready;
       if (state == HeldState::parked || state == HeldState::waiting) break;
       if (state == HeldState::blocked) ids_.push_back(lane_from_start_.column_int64(0));
     }

@@ -155,9 +155,11 @@ std::int64_t ModelStore::release_topic(const std::string& topic, std::int64_t li
 
 std::int64_t ModelStore::release_lane(store::Lane lane, std::int64_t limit) {
   std::int64_t count = 0;
+  std::int64_t ready = 0;
   for (auto& [id, held] : now_.held) {
     if (held.lane != lane || held.state == HeldState::skipped) continue;
     if (held.state == HeldState::parked || held.state == HeldState::waiting || count == limit) break;
+    if (held.state == HeldState::ready && ++ready == 2 * limit) break;
     if (held.state != HeldState::blocked) continue;
     held.state = HeldState::ready;
     ++count;

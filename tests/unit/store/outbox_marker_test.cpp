@@ -317,6 +317,22 @@ TEST_CASE("the waiting rows of one topic become ready in order, also beside many
   CHECK(marker.release_topic("nothing", 2) == 0);
 }
 
+TEST_CASE("a lane is released no further than twice the limit beyond what is still to be sent") {
+  RelayStore store;
+  store.add("orders", "k", 6);
+  std::vector<Hold> holds;
+  for (std::int64_t id = 1; id <= 6; ++id) holds.push_back(store.hold(id, HeldState::blocked));
+  store.mark({}, holds, 6);
+  auto& marker = store.relay->marker;
+  CHECK(marker.release_lane(kLane, 1) == 1);
+  CHECK(marker.release_lane(kLane, 1) == 1);
+  CHECK(marker.release_lane(kLane, 1) == 0);
+  CHECK(store.state_of(3) == "blocked");
+  store.mark({store.receipt(1)}, {}, 6);
+  CHECK(marker.release_lane(kLane, 1) == 1);
+  CHECK(store.state_of(3) == "ready");
+}
+
 TEST_CASE("a lane is released up to the first row that is parked or waits for its topic") {
   RelayStore store;
   store.add("orders", "k", 6);

@@ -68,7 +68,8 @@ class OutboxMarker {
   std::int64_t release_due(std::int64_t now_ms, std::int64_t limit);
   /// waiting -> ready for one topic, in id order, at most `limit`.
   std::int64_t release_topic(const std::string& topic, std::int64_t limit);
-  /// blocked -> ready for the rows of a lane before its first parked or waiting row, in id order, at most `limit`.
+  /// blocked -> ready for the rows of a lane before its first parked or waiting row, in id order, at most `limit`; none
+  /// while twice as many are ready already: the mark that takes some of those away is the moment to ask again.
   std::int64_t release_lane(Lane lane, std::int64_t limit);
 
  private:
