@@ -18,6 +18,7 @@ void add_adopt_command(CLI::App& app, Action& chosen);
 void add_demo_command(CLI::App& app, Action& chosen);
 void add_init_command(CLI::App& app, Action& chosen);
 void add_park_command(CLI::App& app, Action& chosen);
+void add_prune_command(CLI::App& app, Action& chosen);
 void add_retry_command(CLI::App& app, Action& chosen);
 void add_run_command(CLI::App& app, Action& chosen);
 void add_status_command(CLI::App& app, Action& chosen);

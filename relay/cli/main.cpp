@@ -64,6 +64,7 @@ int run_command_line(int argc, char** argv) {
   add_park_command(app, chosen);
   add_retry_command(app, chosen);
   add_skip_command(app, chosen);
+  add_prune_command(app, chosen);
   add_adopt_command(app, chosen);
   if (const std::string text = unknown_command(app, argc, argv); !text.empty()) return usage_error(text);
   try {
