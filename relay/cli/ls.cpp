@@ -28,7 +28,8 @@ ExitCode list(const ListFlags& flags) {
   const auto connection = open_for_reading(flags.db);
   if (!flags.json) std::fputs(list_title().c_str(), stdout);
   store::list_outbox(connection.handle(), flags.filter, [&flags](const store::StatusRow& row) {
-    const std::string line = flags.json ? row_as_json(row, false, false) + "\n" : row_as_line(row);
+    const std::string line =
+        flags.json ? row_as_json(row, flags.filter.with_payload, flags.filter.with_payload) + "\n" : row_as_line(row);
     std::fputs(line.c_str(), stdout);
   });
   return ExitCode::ok;
@@ -48,6 +49,8 @@ void add_ls_command(CLI::App& app, Action& chosen) {
       ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
   command->add_flag("--json", flags->json, "One JSON object a line; a key that is not UTF-8 as {\"base64\":...}");
+  command->add_flag("--payload", flags->filter.with_payload, "With --json: payload and headers as well")
+      ->needs(command->get_option("--json"));
   command->callback([flags, &chosen] { chosen = [flags] { return list(*flags); }; });
 }
 

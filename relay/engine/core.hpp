@@ -39,7 +39,7 @@ struct TopicFacts {
   std::int32_t partitions = 0;
   std::int64_t message_bytes_max = 0;  ///< 0: not told (no right to describe, or too late); what was known stays.
   bool compacted = false;              ///< Told together with the limit.
-  std::string reason;  ///< Kafka's error name and text where not usable.
+  std::string reason;                  ///< Kafka's error name and text where not usable.
 };
 
 namespace event {

@@ -28,13 +28,13 @@ struct Topic {
   std::string name;
   TopicPhase phase = TopicPhase::unknown;
   bool describing = false;
-  SteadyTime describe_at{};     ///< When to ask next, unless describing.
-  SteadyTime trust_after{};     ///< "Usable" is not believed before: refusals said otherwise.
-  unsigned tries = 0;           ///< Unsuccessful descriptions in a row.
-  unsigned refusals = 0;        ///< Refused by producers, without an acknowledgement since.
-  std::string reason;           ///< Kafka's name and text while not usable.
-  std::int32_t partitions = 0;  ///< Pinned: keys map by this count until everything in flight is acknowledged.
-  std::int32_t grown_to = 0;    ///< A larger count, to be adopted; 0 for none.
+  SteadyTime describe_at{};            ///< When to ask next, unless describing.
+  SteadyTime trust_after{};            ///< "Usable" is not believed before: refusals said otherwise.
+  unsigned tries = 0;                  ///< Unsuccessful descriptions in a row.
+  unsigned refusals = 0;               ///< Refused by producers, without an acknowledgement since.
+  std::string reason;                  ///< Kafka's name and text while not usable.
+  std::int32_t partitions = 0;         ///< Pinned: keys map by this count until everything in flight is acknowledged.
+  std::int32_t grown_to = 0;           ///< A larger count, to be adopted; 0 for none.
   std::int64_t message_bytes_max = 0;  ///< 0: not told.
   bool compacted = false;
   std::int64_t open_rows = 0;                             ///< Handed over and neither acknowledged nor held.

@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 // Most commits are visible within a few hundred microseconds of their event, those that sync a slow disk (at FULL each
 // does, between the event and the moment when it is visible) after tens of milliseconds; what takes longer is found by
 // the core's floor timer.
-constexpr std::array<std::chrono::microseconds, 11> kLooks{0us, 100us, 200us, 500us, 1ms, 2ms,
-                                                          5ms, 10ms,  20ms,  50ms,  100ms};
+constexpr std::array<std::chrono::microseconds, 11> kLooks{0us, 100us, 200us, 500us, 1ms,  2ms,
+                                                           5ms, 10ms,  20ms,  50ms,  100ms};
 // A move beside marks of our own is passed on as "perhaps others" after this time.
 constexpr auto kDoubtInterval = 500ms;
 }  // namespace

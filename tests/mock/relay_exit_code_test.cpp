@@ -182,6 +182,10 @@ TEST_CASE("rows are listed and shown whatever bytes they hold") {
   CHECK(contains(list.output, R"("key":"A1")"));
   CHECK_FALSE(contains(list.output, "secret text"));
   CHECK(contains(relay(shop.folder, {"ls", "--db", shop.path, "--key", "A1"}).output, "A1"));
+  const CommandResult whole = relay(shop.folder, {"ls", "--db", shop.path, "--json", "--payload"});
+  CHECK(contains(whole.output, R"("payload":{"base64":"/g=="})"));
+  CHECK(contains(whole.output, R"("payload":"secret text")"));
+  CHECK(relay(shop.folder, {"ls", "--db", shop.path, "--payload"}).code == 2);
   const CommandResult shown = relay(shop.folder, {"show", "--db", shop.path, "first"});
   CHECK(shown.code == 0);
   CHECK_FALSE(contains(shown.output, "payload"));
