@@ -56,7 +56,7 @@ WitnessFile::WitnessFile(std::string state_directory, const std::string& store_u
     return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f') || letter == '-';
   };
   if (store_uuid.empty() || !std::all_of(store_uuid.begin(), store_uuid.end(), harmless)) {
-    throw Error(ErrorCode::schema_differs, "txbox_meta: store_uuid is not a uuid: run `outbox-relay init`");
+    throw Error(ErrorCode::schema_differs, "txbox_meta: store_uuid is not a uuid: restore the row or a backup");
   }
   namespace fs = std::filesystem;
   std::error_code error;

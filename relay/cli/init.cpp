@@ -58,6 +58,9 @@ ExitCode init(const InitFlags& flags) {
   } else if (result.old_max_record_bytes != result.max_record_bytes) {
     std::printf("%s: the limit for records is now %lld bytes (it was %lld)\n", flags.db.c_str(), limit,
                 static_cast<long long>(result.old_max_record_bytes));
+  } else if (result.repaired) {
+    std::printf("%s: what was missing is there again (schema %d), records up to %lld bytes\n", flags.db.c_str(),
+                store::kSchemaVersion, limit);
   } else {
     std::printf("%s: nothing to do (schema %d), records up to %lld bytes\n", flags.db.c_str(), store::kSchemaVersion,
                 limit);

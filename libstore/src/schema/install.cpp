@@ -147,13 +147,22 @@ void fill_new_store(sqlite3* db, std::int64_t limit) {
           " FROM (SELECT lower(hex(randomblob(16))) AS h)");
 }
 
-/// The part as it should be, from whatever is there. True when its tables were made.
-bool install_part(sqlite3* db, const schema::Part& part, std::int64_t limit) {
+bool add_row(sqlite3* db, const char* sql) {
+  execute(db, sql);
+  return sqlite3_changes64(db) > 0;
+}
+
+/// The part as it should be, from whatever is there.
+void install_part(sqlite3* db, const schema::Part& part, std::int64_t limit, InstallResult& result) {
   const schema::Presence presence = schema::presence_of(db, part);
   if (presence == schema::Presence::partial) refuse_remains(db, part, limit);
   if (presence == schema::Presence::absent) refuse_foreign_names(db, part);
-  complete(db, part, limit);
-  return presence == schema::Presence::absent;
+  const bool changed = complete(db, part, limit);
+  if (presence == schema::Presence::absent) {
+    result.created = true;
+  } else {
+    result.repaired |= changed;
+  }
 }
 
 InstallResult install_all(sqlite3* db, const InstallOptions& options) {
@@ -168,9 +177,8 @@ InstallResult install_all(sqlite3* db, const InstallOptions& options) {
     }
     result.max_record_bytes = options.max_record_bytes != 0 ? options.max_record_bytes : kDefaultMaxRecordBytes;
     result.old_max_record_bytes = result.max_record_bytes;
-    install_part(db, schema::shared_part(), result.max_record_bytes);
+    install_part(db, schema::shared_part(), result.max_record_bytes, result);
     fill_new_store(db, result.max_record_bytes);
-    result.created = true;
   } else {
     if (shared == schema::Presence::partial) refuse_remains(db, schema::shared_part(), 0);
     if (schema::match_of(db, schema::shared_part().objects.front(), 0) == schema::Match::different)
@@ -179,15 +187,21 @@ InstallResult install_all(sqlite3* db, const InstallOptions& options) {
     schema::run_migrations(db, schema::meta_integer(db, "schema_version", 0), schema::migrations());
     result.old_max_record_bytes = schema::meta_integer(db, "max_record_bytes", kDefaultMaxRecordBytes);
     result.max_record_bytes = options.max_record_bytes != 0 ? options.max_record_bytes : result.old_max_record_bytes;
-    complete(db, schema::shared_part(), result.max_record_bytes);
+    result.repaired |= complete(db, schema::shared_part(), result.max_record_bytes);
+    // A witness of a later incarnation will ask for `adopt`, which is what a lost number deserves.
+    result.repaired |=
+        add_row(db, "INSERT INTO main.txbox_meta(name, value) VALUES ('incarnation', 1) ON CONFLICT(name) DO NOTHING");
   }
   const bool want_outbox = options.outbox || schema::presence_of(db, schema::outbox_part()) != schema::Presence::absent;
   const bool want_inbox = options.inbox || schema::presence_of(db, schema::inbox_part()) != schema::Presence::absent;
-  if (want_outbox && install_part(db, schema::outbox_part(), result.max_record_bytes)) {
-    execute(db, "INSERT INTO main.outbox_progress DEFAULT VALUES");
-    result.created = true;
+  if (want_outbox) {
+    const bool there = schema::presence_of(db, schema::outbox_part()) != schema::Presence::absent;
+    install_part(db, schema::outbox_part(), result.max_record_bytes, result);
+    // It is only a hint of where to begin: from 0 the relay finds every receipt again.
+    const bool added = add_row(db, "INSERT OR IGNORE INTO main.outbox_progress DEFAULT VALUES");
+    result.repaired |= there && added;
   }
-  if (want_inbox && install_part(db, schema::inbox_part(), result.max_record_bytes)) result.created = true;
+  if (want_inbox) install_part(db, schema::inbox_part(), result.max_record_bytes, result);
   if (result.max_record_bytes != result.old_max_record_bytes)
     schema::set_meta(db, "max_record_bytes", result.max_record_bytes);
   return result;

@@ -206,6 +206,25 @@ TEST_CASE("only some of our tables: nothing is made beside them") {
   CHECK(code_of([&] { install(app, {}); }) == ErrorCode::schema_differs);
 }
 
+TEST_CASE("rows of our own that are missing are put back, and an installation says so") {
+  const TempDir dir;
+  const std::string path = dir.file("shop.db");
+  AppDatabase app(path);
+  install(app, {});
+  CHECK_FALSE(install(app, {}).repaired);
+  for (const char* loss : {"DELETE FROM outbox_progress", "DELETE FROM txbox_meta WHERE name = 'incarnation'",
+                           "DROP TRIGGER outbox_guard", "DROP VIEW outbox_status"}) {
+    CAPTURE(loss);
+    app.run(loss);
+    const auto result = install(app, {});
+    CHECK(result.repaired);
+    CHECK_FALSE(result.created);
+    CHECK_FALSE(install(app, {}).repaired);
+    CHECK(app.number("SELECT settled_through + pruned_through FROM outbox_progress") == 0);
+    CHECK(txbox::store::read_identity(app).incarnation == 1);
+  }
+}
+
 TEST_CASE("a newer schema is left alone") {
   const TempDir dir;
   AppDatabase app(dir.file("a.db"));

@@ -19,7 +19,8 @@ struct InstallOptions {
 };
 
 struct InstallResult {
-  bool created = false;  ///< Tables were made that were not there.
+  bool created = false;   ///< Tables were made that were not there.
+  bool repaired = false;  ///< Triggers, indexes, views or rows of our own were put back.
   std::int64_t old_max_record_bytes = 0;
   std::int64_t max_record_bytes = 0;
 };
