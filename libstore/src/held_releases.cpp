@@ -2,8 +2,6 @@
 
 #include <sqlite3.h>
 
-#include <limits>
-
 #include <txbox/store/held_state.hpp>
 
 #include "outbox_sql.hpp"
@@ -29,26 +27,15 @@ std::int64_t HeldReleases::due(std::int64_t now_ms, std::int64_t limit) {
   return sqlite3_changes64(db_);
 }
 
-void HeldReleases::collect(const TopicWalk& walk) {
-  const ResetGuard guard(waiting_of_topic_);
-  waiting_of_topic_.bind(1, walk.after).bind(2, walk.through).bind(3, std::string_view(walk.topic)).bind(4, walk.limit);
-  while (waiting_of_topic_.step()) ids_.push_back(waiting_of_topic_.column_int64(0));
-}
-
-std::int64_t HeldReleases::topic(const std::string& topic, std::int64_t limit) {
+TopicRelease HeldReleases::topic(const std::string& topic, std::int64_t after, std::int64_t limit) {
   ids_.clear();
-  const auto walk = topic_walked_through_.find(topic);
-  const std::int64_t walked = walk == topic_walked_through_.end() ? 0 : walk->second;
-  collect({.topic = topic, .after = walked, .through = std::numeric_limits<std::int64_t>::max(), .limit = limit});
-  const std::int64_t left = limit - static_cast<std::int64_t>(ids_.size());
-  if (left > 0 || ids_.empty()) {
-    topic_walked_through_.erase(topic);
-  } else {
-    topic_walked_through_[topic] = ids_.back();
+  {
+    const ResetGuard guard(waiting_of_topic_);
+    waiting_of_topic_.bind(1, after).bind(2, std::string_view(topic)).bind(3, limit);
+    while (waiting_of_topic_.step()) ids_.push_back(waiting_of_topic_.column_int64(0));
   }
-  // A row may have been set to wait behind the walk's back; such rows are few and come when the walk is through.
-  if (left > 0 && walked > 0) collect({.topic = topic, .after = 0, .through = walked, .limit = left});
-  return make_ready();
+  const std::int64_t through = ids_.empty() ? after : ids_.back();
+  return {.rows = make_ready(), .through = through};
 }
 
 std::int64_t HeldReleases::lane(Lane lane, std::int64_t limit) {

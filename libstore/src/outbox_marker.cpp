@@ -250,11 +250,11 @@ namespace {
 
 /// One write transaction around a release.
 template <typename Release>
-std::int64_t released(OutboxChecks& checks, sqlite3* db, Release release) {
+auto released(OutboxChecks& checks, sqlite3* db, Release release) {
   checks.file_in_place();
   WriteTransaction transaction(db);
   checks.schema_unchanged();
-  const std::int64_t rows = release();
+  const auto rows = release();
   TXBOX_FAILPOINT("release:before-commit");
   transaction.commit();
   return rows;
@@ -266,8 +266,8 @@ std::int64_t OutboxMarker::release_due(std::int64_t now_ms, std::int64_t limit) 
   return released(state_->checks, state_->db(), [&] { return state_->releases.due(now_ms, limit); });
 }
 
-std::int64_t OutboxMarker::release_topic(const std::string& topic, std::int64_t limit) {
-  return released(state_->checks, state_->db(), [&] { return state_->releases.topic(topic, limit); });
+TopicRelease OutboxMarker::release_topic(const std::string& topic, std::int64_t after, std::int64_t limit) {
+  return released(state_->checks, state_->db(), [&] { return state_->releases.topic(topic, after, limit); });
 }
 
 std::int64_t OutboxMarker::release_lane(Lane lane, std::int64_t limit) {

@@ -98,7 +98,7 @@ UPDATE outbox_held SET state = 'ready' WHERE id IN (SELECT id FROM outbox_held I
   WHERE state = 'scheduled' AND due_at <= ?1 ORDER BY due_at LIMIT ?2))";
 inline constexpr std::string_view kWaitingOfTopic = R"(
 SELECT h.id FROM outbox_held AS h INDEXED BY outbox_held_waiting CROSS JOIN outbox AS o ON o.id = h.id
-  WHERE h.state = 'waiting' AND h.id > ?1 AND h.id <= ?2 AND o.topic = ?3 ORDER BY h.id LIMIT ?4)";
+  WHERE h.state = 'waiting' AND h.id > ?1 AND o.topic = ?2 ORDER BY h.id LIMIT ?3)";
 inline constexpr std::string_view kLaneFromStart = R"(
 SELECT id, state FROM outbox_held INDEXED BY outbox_held_lane WHERE lane = ?1 ORDER BY id)";
 inline constexpr std::string_view kMakeReady = "UPDATE outbox_held SET state = 'ready' WHERE id = ?1";

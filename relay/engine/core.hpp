@@ -104,12 +104,14 @@ struct Marked {
   store::MarkResult result;
 };
 /// Answer to command::Release*; `more`: as many rows as one transaction takes were released, others may be left.
-/// After ReleaseDue `next_due_ms` says when the next scheduled row is due.
+/// After ReleaseDue `next_due_ms` says when the next scheduled row is due, after ReleaseTopic `through` how far it
+/// came.
 struct Released {
   DatabaseIndex database = 0;
   std::int64_t rows = 0;
   bool more = false;
   std::optional<std::int64_t> next_due_ms;
+  std::int64_t through = 0;
 };
 struct Tick {};
 /// Stop reading; finish what is in flight, mark, then command::Stopped.
@@ -168,9 +170,11 @@ struct Mark {
 struct ReleaseDue {
   DatabaseIndex database = 0;
 };
+/// Rows above `after` only: a walk over the waiting rows passes each of them once, whatever becomes of them.
 struct ReleaseTopic {
   DatabaseIndex database = 0;
   std::string topic;
+  std::int64_t after = 0;
 };
 struct ReleaseLane {
   DatabaseIndex database = 0;

@@ -121,6 +121,8 @@ struct Database {
   // Releases and reloads.
   std::deque<ReleaseWanted> releases;
   std::optional<ReleaseWanted> releasing;
+  /// The topics of which a release is in `releases`, and the id above which it begins.
+  std::map<std::uint32_t, std::int64_t> topic_release_after;
   std::optional<std::int64_t> next_due_ms;
   std::optional<std::int64_t> due_while_releasing;  ///< Marked since that release began: its answer may not know.
   bool reloading = false;
@@ -253,6 +255,7 @@ struct Core::State {
   void on_released(const event::Released& event);
   void queue_lane_release(Database& db, store::Lane lane);
   void release_topic(std::uint32_t number);
+  void queue_topic_release(Database& db, std::uint32_t number, std::int64_t after);
   void schedule_releases(Database& db);
   void schedule_reload(Database& db);
 

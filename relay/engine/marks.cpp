@@ -132,7 +132,7 @@ void Core::State::hold_marked(Database& db, const HoldNote& note) {
   // The topic came back between the decision and the mark: its release did not see this row.
   if (note.state == store::HeldState::waiting && note.topic != kNoTopic &&
       topics.at(note.topic).epoch != note.topic_epoch) {
-    db.releases.push_back({ReleaseWanted::Kind::topic, note.topic, 0});
+    queue_topic_release(db, note.topic, 0);
   }
 }
 

@@ -47,7 +47,7 @@ void Core::State::first_load(Database& db, const event::DatabaseOpened& event) {
     Topic& topic = topics.at(number);
     topic.waiting_in.insert(db.index);
     // Otherwise the first description that says "usable" releases them.
-    if (topic.phase == TopicPhase::usable) db.releases.push_back({ReleaseWanted::Kind::topic, number, 0});
+    if (topic.phase == TopicPhase::usable) queue_topic_release(db, number, 0);
   }
   want_pass(db);
 }
@@ -98,8 +98,15 @@ void Core::State::on_described(const event::TopicDescribed& event) {
 
 void Core::State::release_topic(std::uint32_t number) {
   for (const DatabaseIndex index : topics.at(number).waiting_in) {
-    database(index).releases.push_back({ReleaseWanted::Kind::topic, number, 0});
+    queue_topic_release(database(index), number, 0);
   }
+}
+
+/// A walk that is wanted anew takes the place of one that waits to go on: it passes all that the other had before it.
+void Core::State::queue_topic_release(Database& db, std::uint32_t number, std::int64_t after) {
+  const auto [queued, added] = db.topic_release_after.try_emplace(number, after);
+  queued->second = std::min(queued->second, after);
+  if (added) db.releases.push_back({ReleaseWanted::Kind::topic, number, 0});
 }
 
 void Core::State::queue_lane_release(Database& db, store::Lane lane) {
@@ -124,11 +131,16 @@ void Core::State::on_released(const event::Released& event) {
     }
     return;
   }
+  if (done.kind == ReleaseWanted::Kind::topic) {
+    // From where it came to: the rows before may wait again (their partition does not exist), and to release those for
+    // ever would keep the rows behind them back, and cost a transaction each time.
+    if (event.more) queue_topic_release(db, done.topic, event.through);
+    return;
+  }
   if (event.more) {
     db.releases.push_back(done);
     return;
   }
-  if (done.kind != ReleaseWanted::Kind::lane) return;
   LaneEntry* entry = db.lanes.find(done.lane);
   if (entry == nullptr) return;
   entry->release_queued = std::exchange(entry->release_again, false);
@@ -154,7 +166,9 @@ void Core::State::schedule_releases(Database& db) {
   db.releases.pop_front();
   db.due_while_releasing.reset();
   if (db.releasing->kind == ReleaseWanted::Kind::topic) {
-    out->other.emplace_back(command::ReleaseTopic{db.index, topics.at(db.releasing->topic).name});
+    const auto queued = db.topic_release_after.find(db.releasing->topic);
+    out->other.emplace_back(command::ReleaseTopic{db.index, topics.at(db.releasing->topic).name, queued->second});
+    db.topic_release_after.erase(queued);
   } else {
     out->other.emplace_back(command::ReleaseLane{db.index, db.releasing->lane});
   }

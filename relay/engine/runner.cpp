@@ -353,7 +353,7 @@ void Runner::State::release_due(command::ReleaseDue& wish) {
   // Most of the time nothing is due, and then the write lock is none of our business.
   const auto due = databases[wish.database]->reader().next_due_ms();
   if (due && *due <= to_ms(system_clock().wall_now())) return submit(wish);
-  answered.push_back({wish.database, 0, false, due});
+  answered.push_back({wish.database, 0, false, due, 0});
 }
 
 void Runner::State::use_cluster(const std::string& id) {

@@ -177,15 +177,18 @@ std::optional<StoreAnswer> StoreWorker::State::carry_out(DatabaseIndex database,
     return std::nullopt;
   }
   std::int64_t rows = 0;
+  std::int64_t through = 0;
   if (std::holds_alternative<command::ReleaseDue>(job)) {
     rows = queue.marker.release_due(to_ms(system_clock().wall_now()), kReleaseRows);
   } else if (const auto* topic = std::get_if<command::ReleaseTopic>(&job)) {
-    rows = queue.marker.release_topic(topic->topic, kReleaseRows);
+    const store::TopicRelease release = queue.marker.release_topic(topic->topic, topic->after, kReleaseRows);
+    rows = release.rows;
+    through = release.through;
   } else {
     rows = queue.marker.release_lane(std::get<command::ReleaseLane>(job).lane, kReleaseRows);
   }
-  return event::Released{database, rows, rows >= kReleaseRows,
-                         std::nullopt};  // The reading side knows what is due next.
+  // The reading side knows what is due next.
+  return event::Released{database, rows, rows >= kReleaseRows, std::nullopt, through};
 }
 
 void StoreWorker::State::write_witness(DatabaseQueue& queue, const store::Witness& witness) {

@@ -143,14 +143,23 @@ std::int64_t ModelStore::release_due(std::int64_t now_ms, std::int64_t limit) {
   return count;
 }
 
-std::int64_t ModelStore::release_topic(const std::string& topic, std::int64_t limit) {
-  std::int64_t count = 0;
-  for (auto& [id, held] : now_.held) {
-    if (held.state != HeldState::waiting || now_.rows.at(id).topic != topic || count == limit) continue;
+store::TopicRelease ModelStore::release_topic(const std::string& topic, std::int64_t after, std::int64_t limit) {
+  store::TopicRelease release{.rows = 0, .through = after};
+  for (auto next = now_.held.upper_bound(after); next != now_.held.end() && release.rows < limit; ++next) {
+    auto& [id, held] = *next;
+    if (held.state != HeldState::waiting || now_.rows.at(id).topic != topic) continue;
     held.state = HeldState::ready;
-    ++count;
+    ++topic_releases_[id];
+    ++release.rows;
+    release.through = id;
   }
-  return count;
+  return release;
+}
+
+int ModelStore::most_topic_releases() const {
+  int most = 0;
+  for (const auto& [id, times] : topic_releases_) most = std::max(most, times);
+  return most;
 }
 
 std::int64_t ModelStore::release_lane(store::Lane lane, std::int64_t limit) {

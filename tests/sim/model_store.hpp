@@ -61,7 +61,10 @@ class ModelStore {
 
   [[nodiscard]] store::MarkResult mark(const relay::command::Mark& mark);
   std::int64_t release_due(std::int64_t now_ms, std::int64_t limit);
-  std::int64_t release_topic(const std::string& topic, std::int64_t limit);
+  store::TopicRelease release_topic(const std::string& topic, std::int64_t after, std::int64_t limit);
+  /// How often the same row was released with its topic, at most, since this was set to nought.
+  [[nodiscard]] int most_topic_releases() const;
+  void forget_topic_releases() { topic_releases_.clear(); }
   std::int64_t release_lane(store::Lane lane, std::int64_t limit);
 
   void park(std::int64_t id);
@@ -89,6 +92,7 @@ class ModelStore {
 
   Content now_;
   Content durable_;
+  std::map<std::int64_t, int> topic_releases_;  ///< By row.
 };
 
 }  // namespace txbox::sim

@@ -12,6 +12,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::int64_t kReleaseRows = 3;
+/// While the topics stay as they are: a topic becomes usable, and grows, and either may have crossed a mark.
+constexpr int kTopicReleases = 4;
 
 std::int32_t partition_of(std::string_view key, std::int32_t count) {
   std::uint32_t sum = 7;
@@ -43,6 +45,7 @@ void World::start_relay() {
     rebuilding_[index].reset();
   }
   for (std::size_t index = 0; index < stores_.size(); ++index) {
+    stores_[index].forget_topic_releases();
     event::DatabaseOpened opened = stores_[index].open();
     opened.database = static_cast<DatabaseIndex>(index);
     step(opened);
@@ -166,8 +169,8 @@ void World::carry_out_marking(DatabaseIndex index) {
   ModelStore& store = stores_[index];
   const Command command = side.marking.front();
   const bool repeat = !peace_ && weather_.lost_marks && chance(8);
-  const auto released = [&](std::int64_t rows) {
-    event::Released answer{index, rows, rows == kReleaseRows, std::nullopt};
+  const auto released = [&](std::int64_t rows, std::int64_t through = 0) {
+    event::Released answer{index, rows, rows == kReleaseRows, std::nullopt, through};
     answer.next_due_ms = store.open().next_due_ms;
     side.marked.emplace_back(answer);
   };
@@ -178,7 +181,10 @@ void World::carry_out_marking(DatabaseIndex index) {
   } else if (std::holds_alternative<command::ReleaseDue>(command)) {
     released(store.release_due(to_ms(wall_), kReleaseRows));
   } else if (const auto* topic = std::get_if<command::ReleaseTopic>(&command)) {
-    released(store.release_topic(topic->topic, kReleaseRows));
+    const store::TopicRelease release = store.release_topic(topic->topic, topic->after, kReleaseRows);
+    released(release.rows, release.through);
+    if (peace_ && store.most_topic_releases() > kTopicReleases)
+      violated("P11: a row is released with its topic again and again");
   } else {
     released(store.release_lane(std::get<command::ReleaseLane>(command).lane, kReleaseRows));
   }

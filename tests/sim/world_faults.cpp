@@ -140,6 +140,7 @@ void World::trouble() {
 void World::make_peace() {
   trace("--- peace");
   peace_ = true;
+  for (ModelStore& store : stores_) store.forget_topic_releases();
   for (const std::string& name : topic_names_) {
     ModelTopic& topic = broker_.topics.at(name);
     if (topic.state == State::missing) broker_.make_topic(name, topic.partitions);

@@ -148,7 +148,7 @@ void ModelRelay::release(std::int64_t now_ms) {
   const std::int64_t limit = 1 + static_cast<std::int64_t>(random_.below(3));
   side_.marker.release_due(now_ms, limit);
   for (const char* topic : {"a", "b"}) {
-    if (!broker_.paused_topics.contains(topic)) side_.marker.release_topic(topic, limit);
+    if (!broker_.paused_topics.contains(topic)) side_.marker.release_topic(topic, 0, limit);
   }
   for (const store::LaneLoad& load : side_.reader.held_lanes()) {
     closed_.insert(load.lane);

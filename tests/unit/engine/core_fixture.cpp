@@ -191,7 +191,9 @@ void CoreFixture::marked(std::vector<store::Lane> clear_lanes) {
   step(event::Marked{mark.database, mark.mark, {mark.settled_through, std::move(clear_lanes)}});
 }
 
-void CoreFixture::released(std::int64_t rows, bool more) { step(event::Released{0, rows, more, std::nullopt}); }
+void CoreFixture::released(std::int64_t rows, bool more, std::int64_t through) {
+  step(event::Released{0, rows, more, std::nullopt, through});
+}
 
 std::vector<std::int64_t> CoreFixture::take_handed_ids() {
   std::vector<std::int64_t> ids;

@@ -56,7 +56,7 @@ class CoreFixture {
   void wake(bool changed_by_others = false) { step(relay::event::Woken{0, changed_by_others}); }
   /// Answers the oldest mark.
   void marked(std::vector<store::Lane> clear_lanes = {});
-  void released(std::int64_t rows, bool more = false);
+  void released(std::int64_t rows, bool more = false, std::int64_t through = 0);
 
   [[nodiscard]] std::vector<std::int64_t> take_handed_ids();
   [[nodiscard]] bool said(std::string_view part) const;

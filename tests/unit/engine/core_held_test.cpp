@@ -228,6 +228,51 @@ TEST_CASE("a row for a partition that is not there waits for it") {
   CHECK(fixture.take<command::ReleaseTopic>().size() == 1);
 }
 
+TEST_CASE("rows whose partition stays missing are released once, and do not keep the rows behind them waiting") {
+  CoreFixture fixture;
+  std::vector<TestRow> rows;
+  for (std::int64_t id = 1; id <= 3; ++id) rows.push_back({.id = id, .key = std::nullopt, .partition = 7});
+  fixture.read(rows);
+  CHECK(holds_of(fixture).size() == 3);
+  fixture.marked();
+  fixture.describe("orders", usable_topic(5));
+  auto releases = fixture.take<command::ReleaseTopic>();
+  REQUIRE(releases.size() == 1);
+  CHECK(releases[0].after == 0);
+  // Two of them in this step; they are decided as before, and wait again before the release goes on.
+  fixture.released(2, true, 2);
+  releases = fixture.take<command::ReleaseTopic>();
+  REQUIRE(releases.size() == 1);
+  CHECK(releases[0].after == 2);
+  for (TestRow& row : rows) row.held = HeldState::ready;
+  fixture.read_ready({rows[0], rows[1]});
+  CHECK(holds_of(fixture).size() == 2);
+  fixture.marked();
+  fixture.released(1, false, 3);
+  fixture.read_ready({rows[2]});
+  CHECK(holds_of(fixture).size() == 1);
+  fixture.marked();
+  CHECK(fixture.take<command::ReleaseTopic>().empty());
+  CHECK(fixture.take_handed_ids().empty());
+}
+
+TEST_CASE("however many rows a returning topic left waiting, one walk releases them") {
+  CoreFixture fixture;
+  fixture.facts["orders"] = missing_topic();
+  fixture.read({{.id = 1}, {.id = 2}, {.id = 3}});
+  CHECK(holds_of(fixture).size() == 3);
+  fixture.describe("orders", usable_topic());
+  CHECK(fixture.take<command::ReleaseTopic>().size() == 1);
+  // All three were marked behind the release: it begins once more, and does not also go on from where it was.
+  fixture.marked();
+  fixture.released(2, true, 2);
+  const auto releases = fixture.take<command::ReleaseTopic>();
+  REQUIRE(releases.size() == 1);
+  CHECK(releases[0].after == 0);
+  fixture.released(0);
+  CHECK(fixture.take<command::ReleaseTopic>().empty());
+}
+
 TEST_CASE("a larger partition count is adopted only when nothing of the topic is in flight") {
   CoreFixture fixture;
   fixture.read(rows_of_key(1, 1));

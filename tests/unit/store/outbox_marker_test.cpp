@@ -304,17 +304,24 @@ TEST_CASE("the waiting rows of one topic become ready in order, also beside many
   for (std::int64_t id = 1; id <= 6; ++id) holds.push_back(store.hold(id, HeldState::waiting));
   store.mark({}, holds, 6);
   auto& marker = store.relay->marker;
-  CHECK(marker.release_topic("orders", 2) == 2);
+  const auto first = marker.release_topic("orders", 0, 2);
+  CHECK(first.rows == 2);
+  CHECK(first.through == 3);
   CHECK(store.state_of(3) == "ready");
   CHECK(store.state_of(5) == "waiting");
-  // It waits again behind the walk: the next call comes back to it.
+  // It waits again behind the walk: the walk goes on, and only another one comes back to it.
   store.mark({}, {store.hold(1, HeldState::waiting)});
-  CHECK(marker.release_topic("orders", 2) == 2);
-  CHECK(store.state_of(1) == "ready");
+  const auto second = marker.release_topic("orders", first.through, 2);
+  CHECK(second.rows == 1);
+  CHECK(second.through == 5);
+  CHECK(store.state_of(1) == "waiting");
   CHECK(store.state_of(5) == "ready");
-  CHECK(marker.release_topic("orders", 2) == 0);
+  CHECK(marker.release_topic("orders", second.through, 2).rows == 0);
+  CHECK(marker.release_topic("orders", second.through, 2).through == 5);
+  CHECK(marker.release_topic("orders", 0, 2).rows == 1);
+  CHECK(store.state_of(1) == "ready");
   CHECK(store.state_of(2) == "waiting");
-  CHECK(marker.release_topic("nothing", 2) == 0);
+  CHECK(marker.release_topic("nothing", 0, 2).rows == 0);
 }
 
 TEST_CASE("a lane is released no further than twice the limit beyond what is still to be sent") {

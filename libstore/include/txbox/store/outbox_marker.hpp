@@ -43,6 +43,12 @@ struct MarkResult {
   std::vector<Lane> clear_lanes;     ///< Of the lanes asked for: those without held, unskipped rows.
 };
 
+/// What one step of OutboxMarker::release_topic did.
+struct TopicRelease {
+  std::int64_t rows = 0;     ///< Made ready.
+  std::int64_t through = 0;  ///< The highest id of them; with none, where the step began.
+};
+
 /// Writes the relay's notes: receipts, held rows and settled_through, one BEGIN IMMEDIATE transaction a call.
 /// Every write is idempotent (I3, I5 hold even if two relays run), so a call that threw may be made again
 /// with the same request. Single-threaded, on its own connection of purpose `relay`. Before each write:
@@ -66,8 +72,9 @@ class OutboxMarker {
 
   /// scheduled -> ready where due_at <= now, at most `limit` rows in one transaction. Returns how many.
   std::int64_t release_due(std::int64_t now_ms, std::int64_t limit);
-  /// waiting -> ready for one topic, in id order, at most `limit`.
-  std::int64_t release_topic(const std::string& topic, std::int64_t limit);
+  /// waiting -> ready for one topic above the id `after`, in id order, at most `limit`. To go on, give `through` of the
+  /// step before: a row that came to wait again meanwhile is not released by the same walk a second time.
+  TopicRelease release_topic(const std::string& topic, std::int64_t after, std::int64_t limit);
   /// blocked -> ready for the rows of a lane before its first parked or waiting row, in id order, at most `limit`; none
   /// while twice as many are ready already: the mark that takes some of those away is the moment to ask again.
   std::int64_t release_lane(Lane lane, std::int64_t limit);
