@@ -16,12 +16,15 @@ OFF_IN_CMAKE = re.compile(r"\b(?:DISABLED|WILL_FAIL)\s+(?:TRUE|ON|1)\b")
 SLEEP = re.compile(
     r"\b(?:sleep_for|sleep_until|usleep|nanosleep)\b|(?:\btime\.|(?<![\w.]))sleep\s*\(|^\s*sleep\s+[\d$]")
 SLEEP_REASON = "tidy: waits for"
+TEST_NAME = re.compile(r'\bTEST_CASE\s*\(\s*((?:"(?:[^"\\\n]|\\.)*"\s*)+)')
 
 
 def check(tree):
     for file in tree.files:
         yield from sizes(file)
         yield from leftovers(file)
+        if file.is_cpp:
+            yield from split_names(file)
         if file.is_cpp:
             yield from long_functions(file, cpp_functions(file.code))
         elif file.suffix == ".py":
@@ -55,6 +58,13 @@ def leftovers(file):
     for match in pattern.finditer(file.code):
         line = file.line_of(match.start())
         yield f"{file.path}:{line}: disabled: {match.group().strip()}; a test that is off is no test"
+
+
+def split_names(file):
+    """A list of CMake ends an entry there: ctest would run a test of half the name, which does not exist."""
+    for match in TEST_NAME.finditer(file.text):
+        if ";" in match.group(1):
+            yield f"{file.path}:{file.line_of(match.start())}: name: a ';' in a test's name; ctest would run nothing"
 
 
 def sleeps(file):

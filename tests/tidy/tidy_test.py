@@ -113,6 +113,12 @@ class Tidy(unittest.TestCase):
                    "tests/unit/CMakeLists.txt:2: disabled:")
         self.assert_found("tests/t.py:1: disabled:", "tests/t.py", "@unittest.sk" + "ip('later')\ndef f(): pass\n")
 
+    def test_a_test_name_that_ctest_would_split_is_found(self):
+        path = "tests/unit/a_test.cpp"
+        self.spoil(path, 'TEST_CASE("one thing; another") {}\n', f"{path}:2: name:")
+        self.spoil(path, 'TEST_CASE(\n    "one thing, "\n    "another; a third") {}\n', f"{path}:2: name:")
+        self.assertEqual(self.findings(**{path: GOOD[path] + 'TEST_CASE("one, another") { f(";"); }\n'}), [])
+
     def test_a_sleep_without_its_reason_is_found(self):
         path = "tests/unit/a_test.cpp"
         call = "void f() { std::this_thread::sleep_for(1s); }"

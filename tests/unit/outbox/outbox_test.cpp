@@ -233,7 +233,7 @@ TEST_CASE("a full disk says whether the transaction is still alive, and adds not
   CHECK(shop.app.number("SELECT count(*) FROM orders") == 0);
 }
 
-TEST_CASE("a file without tables is not installed; without WAL it cannot be") {
+TEST_CASE("a file without tables is not installed, and without WAL it cannot be") {
   const TempDir dir;
   AppDatabase app(dir.file("a.db"));
   CHECK(error_of([&] { Outbox{app}; })->code() == ErrorCode::not_installed);

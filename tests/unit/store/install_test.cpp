@@ -122,7 +122,7 @@ TEST_CASE("eight processes create one file at once, as often as they like") {
   }
 }
 
-TEST_CASE("another limit is installed, told, and enforced; no limit keeps it") {
+TEST_CASE("another limit is installed, told, and enforced, and no limit keeps it") {
   const TempDir dir;
   AppDatabase app(dir.file("a.db"));
   CHECK(install(app, {}).max_record_bytes == 1'000'000);
