@@ -31,7 +31,7 @@ std::string broken_promise(std::uint64_t seed) {
 TEST_CASE("the core keeps its promises through every kind of trouble") {
   const std::uint64_t chosen = setting("TXBOX_SIM_SEED", 0);
   const std::uint64_t first = chosen != 0 ? chosen : 1;
-  const std::uint64_t count = setting("TXBOX_SIM_RUNS", chosen != 0 ? 1 : 3'000);
+  const std::uint64_t count = setting("TXBOX_SIM_RUNS", chosen != 0 ? 1 : SIM_SEEDS);
   int failures = 0;
   for (std::uint64_t seed = first; seed < first + count && failures < 10; ++seed) {
     const std::string broken = broken_promise(seed);
