@@ -59,21 +59,29 @@ void require_usable(sqlite3* db, const InstallOptions& options) {
   }
 }
 
-/// BEGIN IMMEDIATE that waits by itself where the application has no busy handler; where it has one, SQLite
-/// has already waited through it.
-void begin(sqlite3* db) {
+/// Does it again while another connection holds the file: a writer, or for a moment one that recovers the log or closes
+/// as the last. Where the application has a busy handler, SQLite has already waited through it.
+template <typename Action>
+void wait_while_busy(Action action) {
   SeededRandom random(random_seed());
   const Backoff backoff{.first = 1ms, .most = 20ms};
   const auto deadline = std::chrono::steady_clock::now() + kLockDeadline;
   for (unsigned attempt = 0;; ++attempt) {
-    const int code = sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr);
-    if (code == SQLITE_OK) return;
     const auto wait = backoff.wait(attempt, random);
-    if ((code & 0xff) != SQLITE_BUSY || std::chrono::steady_clock::now() + wait > deadline) {
-      throw_sqlite_error(db, sqlite3_extended_errcode(db), "waiting for the write lock to make the tables");
+    try {
+      return action();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::busy || std::chrono::steady_clock::now() + wait > deadline) throw;
     }
     std::this_thread::sleep_for(wait);
   }
+}
+
+void begin(sqlite3* db) {
+  wait_while_busy([db] {
+    if (sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK) return;
+    throw_sqlite_error(db, sqlite3_extended_errcode(db), "waiting for the write lock to make the tables");
+  });
 }
 
 /// Rolls back what was not committed. transaction.hpp's class would begin by itself, without the wait above.
@@ -210,7 +218,7 @@ InstallResult install_all(sqlite3* db, const InstallOptions& options) {
 }  // namespace
 
 InstallResult install(sqlite3* db, const InstallOptions& options) {
-  require_usable(db, options);
+  wait_while_busy([&] { require_usable(db, options); });
   const KeepLastRowid keep(db);
   Installation installation(db);
   const InstallResult result = install_all(db, options);

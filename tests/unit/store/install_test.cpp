@@ -1,3 +1,4 @@
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -97,17 +98,46 @@ TEST_CASE("a new store has an identity of its own") {
 
 TEST_CASE("eight processes install one file at once") {
   const TempDir dir;
-  const std::string path = dir.file("a.db");
-  { const AppDatabase app(path); }
-  in_eight_processes([&] {
-    AppDatabase app(path, false);
-    install(app, {});
+  // Several rounds: whoever comes first recovers the log, and whoever closes last holds the whole file for a moment.
+  for (int round = 0; round < 10; ++round) {
+    const std::string path = dir.file("installed-" + std::to_string(round) + ".db");
+    { const AppDatabase app(path); }
+    in_eight_processes([&] {
+      AppDatabase app(path, false);
+      install(app, {});
+    });
+    AppDatabase app(path);
     txbox::store::verify_outbox_schema(app);
-  });
-  AppDatabase app(path);
-  txbox::store::verify_inbox_schema(app);
-  CHECK(app.number("SELECT count(*) FROM txbox_meta WHERE name = 'store_uuid'") == 1);
-  CHECK(app.number("SELECT count(*) FROM outbox_progress") == 1);
+    txbox::store::verify_inbox_schema(app);
+    CHECK(app.number("SELECT count(*) FROM txbox_meta WHERE name = 'store_uuid'") == 1);
+    CHECK(app.number("SELECT count(*) FROM outbox_progress") == 1);
+  }
+}
+
+TEST_CASE("a file that another connection holds whole is waited for from the first look on") {
+  const TempDir dir;
+  const std::string path = dir.file("held.db");
+  std::optional<AppDatabase> holder(path);
+  holder->run("PRAGMA locking_mode=EXCLUSIVE");
+  holder->run("CREATE TABLE business(id INTEGER)");
+  AppDatabase app(path, false);
+  struct Release {
+    std::optional<AppDatabase>* holder;
+    int looks = 0;
+  } release{&holder};
+  // SQLite asks for leave at each try to look at the file: the second try finds it free.
+  sqlite3_set_authorizer(
+      app,
+      [](void* state, int, const char*, const char*, const char*, const char*) {
+        auto& mine = *static_cast<Release*>(state);
+        if (++mine.looks == 2) mine.holder->reset();
+        return SQLITE_OK;
+      },
+      &release);
+  install(app, {});
+  sqlite3_set_authorizer(app, nullptr, nullptr);
+  CHECK(release.looks > 2);
+  txbox::store::verify_outbox_schema(app);
 }
 
 TEST_CASE("eight processes create one file at once, as often as they like") {
