@@ -82,6 +82,24 @@ struct KafkaAdmin::State {
     }
   }
 
+  /// The controller answers a creation before every partition has its leader.
+  void await_leaders(const std::string& topic, int partitions) {
+    const SteadyClock::time_point end = SteadyClock::now() + std::chrono::milliseconds(kTimeoutMs);
+    for (std::int32_t partition = 0; partition < partitions;) {
+      std::int64_t low = 0;
+      std::int64_t high = 0;
+      const rd_kafka_resp_err_t error =
+          rd_kafka_query_watermark_offsets(client.get(), topic.c_str(), partition, &low, &high, kTimeoutMs);
+      if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        ++partition;
+      } else if (SteadyClock::now() > end) {
+        require(error, "the leaders of " + topic);
+      } else {
+        rd_kafka_poll(client.get(), 20);
+      }
+    }
+  }
+
   ClientHandle client;
   QueueHandle queue;
   KafkaReader reader;
@@ -102,6 +120,7 @@ void KafkaAdmin::create_topic(const std::string& topic, int partitions, const Co
   rd_kafka_CreateTopics(state_->client.get(), &requests, 1, nullptr, state_->queue.get());
   require(result_of(EventHandle(rd_kafka_queue_poll(state_->queue.get(), kTimeoutMs))), "create " + topic);
   state_->await(topic, true);
+  state_->await_leaders(topic, partitions);
 }
 
 void KafkaAdmin::delete_topic(const std::string& topic) {

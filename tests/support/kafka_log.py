@@ -3,18 +3,33 @@
 import ctypes
 import time
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from support.harness import Failure, require
 from support.oracle import Record
 
 
+# The controller answers a creation before every broker knows the topic and every partition has its leader.
+NOT_YET_KNOWN = {
+    KafkaError._UNKNOWN_PARTITION,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+}
+
+
 def create_topic(bootstrap, name, partitions, replicas=1, **settings):
-    """Waits until the broker has it."""
+    """Waits until every partition answers."""
     topic = NewTopic(name, partitions, replicas, config={k.replace("_", "."): str(v) for k, v in settings.items()})
     admin = AdminClient({"bootstrap.servers": bootstrap})
     admin.create_topics([topic])[name].result(30)
+    reader = TopicReader(bootstrap, {name: partitions})
+    try:
+        reader.ends()
+    finally:
+        reader.close()
 
 
 class TopicReader:
@@ -36,11 +51,17 @@ class TopicReader:
 
     def ends(self):
         """{(topic, partition): end offset}; raises KafkaException where the broker does not answer."""
-        return {
-            (topic, p): self.consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=10)[1]
-            for topic, count in self.partitions.items()
-            for p in range(count)
-        }
+        return {(topic, p): self._end(topic, p) for topic, count in self.partitions.items() for p in range(count)}
+
+    def _end(self, topic, partition, seconds=10):
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                return self.consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=seconds)[1]
+            except KafkaException as refusal:
+                if refusal.args[0].code() not in NOT_YET_KNOWN or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.02)  # tidy: waits for the brokers, which send no signal
 
     def end_sum(self):
         return sum(self.ends().values())
