@@ -19,7 +19,9 @@ NextStep next_step(ErrorCode code) noexcept {
     case ErrorCode::schema_differs:
     case ErrorCode::not_wal:
     case ErrorCode::unsupported_file:
-    case ErrorCode::configuration: return NextStep::fix_first;
+    case ErrorCode::configuration:
+    case ErrorCode::foreign_store:
+    case ErrorCode::offset_out_of_range: return NextStep::fix_first;
     case ErrorCode::failure:
     case ErrorCode::schema_newer:
     case ErrorCode::moved:
@@ -52,6 +54,8 @@ std::string_view to_string(ErrorCode code) noexcept {
     case ErrorCode::owned: return "owned";
     case ErrorCode::configuration: return "configuration";
     case ErrorCode::broker_unavailable: return "broker_unavailable";
+    case ErrorCode::foreign_store: return "foreign_store";
+    case ErrorCode::offset_out_of_range: return "offset_out_of_range";
   }
   return "failure";
 }

@@ -18,6 +18,8 @@ ExitCode exit_code_for(ErrorCode code) noexcept {
     case ErrorCode::schema_differs:
     case ErrorCode::not_wal:
     case ErrorCode::unsupported_file:
+    case ErrorCode::foreign_store:
+    case ErrorCode::offset_out_of_range:
     case ErrorCode::configuration: return ExitCode::configuration;
     case ErrorCode::invalid_argument: return ExitCode::usage;
     case ErrorCode::failure:

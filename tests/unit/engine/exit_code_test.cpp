@@ -19,6 +19,8 @@ TEST_CASE("the numbers that scripts test for are these") {
   CHECK(number(ErrorCode::schema_differs) == 78);
   CHECK(number(ErrorCode::not_wal) == 78);
   CHECK(number(ErrorCode::unsupported_file) == 78);
+  CHECK(number(ErrorCode::foreign_store) == 78);
+  CHECK(number(ErrorCode::offset_out_of_range) == 78);
   CHECK(number(ErrorCode::configuration) == 78);
 }
 
