@@ -110,6 +110,13 @@ class Installed(unittest.TestCase):
         self.assertEqual(defined_symbols(executable).count(SQLITE_SYMBOL), 1)
         self.assertNotIn("libsqlite3.so", run("ldd", executable))
 
+    def test_samples_are_projects_of_their_own(self):
+        for name in ("order_service", "webhook_inbox"):
+            build = self.work / f"sample-{name}"
+            configure(ROOT / "samples" / name, build, f"-DCMAKE_PREFIX_PATH={self.prefix}", *WITHOUT_KAFKA)
+            run("cmake", "--build", build)
+            self.assertIn("--db FILE", run(build / name, "--help"))
+
     def test_a_component_that_is_not_installed_is_named(self):
         with self.assertRaisesRegex(AssertionError, "without the component 'inbox_consumer'"):
             configure(CONSUMER, self.work / "absent", f"-DCMAKE_PREFIX_PATH={self.prefix}",

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -32,6 +33,20 @@ class ShopTest(unittest.TestCase):
             return connection.execute(sql).fetchall()
         finally:
             connection.close()
+
+    def change(self, sql, *values):
+        connection = sqlite3.connect(self.db, timeout=30)
+        try:
+            with connection:
+                connection.execute(sql, values)
+        finally:
+            connection.close()
+
+    def seed(self):
+        """Of a test's random numbers; a failure shows it, and TXBOX_TEST_SEED repeats it."""
+        seed = int(os.environ.get("TXBOX_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
+        print(f"{self.id()}: TXBOX_TEST_SEED={seed}", flush=True)
+        return seed
 
     def assert_orders_and_events_agree(self, orders, topic="orders"):
         """Both in commit order: the events are the orders, word for word."""
