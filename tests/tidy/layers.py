@@ -37,10 +37,11 @@ INSIDE_RELAY = {
     "relay/demo/": {"engine", "cli", "demo"},
 }
 
-# The core is a function of its events, so that a test can play any history: no threads, no I/O, no time of day.
-CORE_LIST = ("relay/engine/CMakeLists.txt", "relay_core")
+# A core is a function of its events, so that a test can play any history: no threads, no I/O, no time of day. Each is
+# the target of one list of sources.
+CORE_LISTS = (("relay/engine/CMakeLists.txt", "relay_core"), ("libinbox/CMakeLists.txt", "inbox_core"))
 IMPURE_HEADERS = {"thread", "mutex", "condition_variable", "fstream", "iostream", "filesystem", "future", "unistd.h",
-                  "fcntl.h", "poll.h", "sys/inotify.h", "pthread.h"}
+                  "fcntl.h", "poll.h", "sys/inotify.h", "pthread.h", "sqlite3.h"}
 TIME_OF_DAY = re.compile(r"\b(?:now|time|clock_gettime|gettimeofday)\s*\(")
 
 BOX_TABLE = r"""["\[`]?(?:outbox(?:_\w+)?|inbox(?:_\w+)?|txbox_(?:meta|audit))\b"""
@@ -97,12 +98,14 @@ def allowed_inside_relay(file):
 
 
 def core_files(tree):
-    """The sources and headers that the core's target lists."""
-    path, target = CORE_LIST
-    listing = next((file.code for file in tree.files if file.path == path), "")
-    match = re.search(rf"\(\s*{target}\b([^)]*)\)", listing)
-    folder = path.rsplit("/", 1)[0]
-    return {f"{folder}/{name}" for name in re.findall(r"\w+\.[ch]pp\b", match.group(1))} if match else set()
+    """The sources and headers that the cores' targets list."""
+    found = set()
+    for path, target in CORE_LISTS:
+        listing = next((file.code for file in tree.files if file.path == path), "")
+        match = re.search(rf"\(\s*{target}\b([^)]*)\)", listing)
+        folder = path.rsplit("/", 1)[0]
+        found |= {f"{folder}/{name}" for name in re.findall(r"[\w/]+\.[ch]pp\b", match.group(1))} if match else set()
+    return found
 
 
 def impurity(file):

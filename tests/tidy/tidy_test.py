@@ -78,6 +78,17 @@ class Tidy(unittest.TestCase):
             self.assertEqual(len(found), 1, found)
             self.assertTrue(found[0].startswith("relay/engine/core.cpp:1:"), found)
 
+    def test_a_consumer_core_that_is_not_pure_is_found(self):
+        path = "libinbox/src/consumer/core_batch.cpp"
+        listing = "txbox_internal_library(inbox_core\n  SOURCES\n    src/consumer/core_batch.cpp\n  DEPENDS base)\n"
+        core = {"libinbox/CMakeLists.txt": listing,
+                "CMakeLists.txt": GOOD["CMakeLists.txt"] + "add_subdirectory(libinbox)\n"}
+        for line in ("#include <mutex>", "#include <txbox/kafka/consumer.hpp>", "#include <sqlite3.h>",
+                     "auto t = system_clock::now();"):
+            found = [text for text in self.findings(**core, **{path: line + "\n"}) if text.startswith(path)]
+            self.assertEqual(len(found), 1, found)
+            self.assertTrue(found[0].startswith(f"{path}:1:"), found)
+
     def test_an_allowed_include_is_not_found(self):
         for path, line in (
                 ("relay/demo/d.cpp", "#include <txbox/outbox/outbox.hpp>"),

@@ -1,0 +1,124 @@
+#include <algorithm>
+
+#include "libinbox/src/consumer/core_state.hpp"
+
+namespace txbox::inbox::consumer {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Backoff kStoreAgain{50ms, 5'000ms};
+
+}  // namespace
+
+/// The batch never was: what it did not finish in the store is in hand as before.
+void Core::State::undo() {
+  for (auto& [place, partition] : partitions) {
+    partition.touched = false;
+    partition.stopped = false;
+    partition.done = 0;
+  }
+  batch = Batch{};
+}
+
+void Core::State::on_closed(const event::Closed& what) {
+  const bool inside = batch.doing == Doing::applying || batch.doing == Doing::giving_up;
+  if (batch.doing != Doing::closing && !inside) return;
+  switch (what.result) {
+    case event::Closed::Result::committed: return committed();
+    case event::Closed::Result::failed: return rolled_back(what.reason);
+    case event::Closed::Result::conflict:
+      ++counts.conflicts;
+      undo();
+      say(LogLevel::info, "another consumer moved a position of this one; reading all of them again");
+      return want(Leave::reload);
+    case event::Closed::Result::unknown:
+      undo();
+      say(LogLevel::warning, "a commit may have happened or not (" + what.reason + "); reading the positions again");
+      return want(Leave::reload);
+  }
+}
+
+void Core::State::rolled_back(const std::string& reason) {
+  Partition* in_message = batch.doing == Doing::applying ? batch.current : nullptr;
+  const bool was_alone = in_message != nullptr && batch.messages == 0;
+  Message* message = in_message == nullptr ? nullptr : &in_message->hand[in_message->done];
+  undo();
+  if (store_failures == 0) say(LogLevel::warning, "the transaction was rolled back: " + reason + "; tried again");
+  if (message != nullptr && !was_alone) {
+    // Perhaps that message is the reason: what came before it is done without it, and then it by itself.
+    message->alone = true;
+    glanced = true;
+    return;
+  }
+  const SteadyTime again = now + kStoreAgain.wait(store_failures++, random);
+  if (in_message != nullptr) {
+    message->alone = true;
+    wait(*in_message, again);
+  } else {
+    begin_at = again;
+  }
+}
+
+void Core::State::count(const Batch::Finish& finish) {
+  const Place& place = finish.partition->place;
+  switch (finish.ending) {
+    case Ending::applied: ++counts.applied; return;
+    case Ending::duplicate: ++counts.duplicates; return;
+    case Ending::outbox:
+      ++counts.dead_letters_to_outbox;
+      say(LogLevel::warning, name_of(place) + " " + std::to_string(finish.offset) +
+                                 " was given up and goes to its dead-letter topic through the outbox, with the reason");
+      return;
+    case Ending::parked:
+      ++counts.dead_letters_parked;
+      say(LogLevel::warning, name_of(place) + " " + std::to_string(finish.offset) +
+                                 " was given up and is parked in this database, with the reason");
+      return;
+  }
+}
+
+void Core::State::committed() {
+  for (const Batch::Finish& finish : batch.finished) {
+    count(finish);
+    finish.partition->tries.erase(finish.offset);
+  }
+  for (auto& [place, partition] : partitions) {
+    if (!partition.touched) continue;
+    partition.position = partition.next;
+    partition.suspects -= std::min(partition.suspects, partition.done);
+    for (; partition.done > 0; --partition.done) {
+      out->emplace_back(command::Forget{place, partition.hand.front().offset});
+      partition.hand_bytes -= partition.hand.front().bytes;
+      partition.hand.pop_front();
+    }
+  }
+  for (const Batch::Retry& retry : batch.retries) {
+    Message& message = retry.partition->hand.front();
+    Tries& tries = retry.partition->tries[retry.offset];
+    ++tries.failed;
+    if (retry.was_started) --tries.started;
+    tries.not_before = retry.until;
+    message.start_recorded = false;
+    message.failure.reset();
+    message.to_prepare = message.has_prepare;
+    ++counts.retried;
+    wait(*retry.partition, retry.until);
+  }
+  if (batch.started != nullptr) {
+    Message& message = batch.started->hand.front();
+    message.start_recorded = true;
+    ++batch.started->tries[message.offset].started;
+    glanced = true;  // It is tried at once: nothing else may crash in between.
+  }
+  if (batch.current != nullptr) last_served = batch.current->place;
+  undo();
+  store_failures = 0;
+  upsets = 0;
+  recount();
+  for (auto& [place, partition] : partitions) look_at_head(partition);
+  let_on();
+}
+
+}  // namespace txbox::inbox::consumer

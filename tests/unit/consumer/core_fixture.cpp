@@ -1,0 +1,273 @@
+#include "core_fixture.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace txbox::test {
+
+using namespace inbox::consumer;
+
+namespace {
+
+std::string number(std::int64_t value) { return std::to_string(value); }
+std::string name(const Place& place) { return place.topic + number(place.partition); }
+std::string at(const Place& place, std::int64_t offset) { return name(place) + "@" + number(offset); }
+
+struct Line {
+  WallTime wall;
+
+  std::string operator()(const command::Load& what) const {
+    std::string line = "load";
+    for (const Place& place : what.places) line += " " + name(place);
+    return line;
+  }
+  std::string operator()(const command::Take& what) const {
+    std::string line = "take";
+    for (const auto& one : what.places) {
+      line += " " + name(one.place);
+      if (one.set_next) line += "=" + number(*one.set_next);
+      if (one.reset_to) line += " reset " + number(*one.reset_to);
+    }
+    return line;
+  }
+  std::string operator()(const command::Assign& what) const {
+    std::string line = "assign";
+    for (const auto& one : what.places) line += " " + at(one.place, one.offset);
+    return line;
+  }
+  std::string operator()(const command::GiveUp& what) const {
+    std::string line = "give up";
+    for (const auto& one : what.places) {
+      line += " " + at(one.place, one.expected) + "/" + number(one.assignment);
+      if (one.not_tried) line += " not tried " + number(*one.not_tried);
+    }
+    return line;
+  }
+  std::string operator()(const command::Unassign&) const { return "unassign"; }
+  std::string operator()(const command::Prepare& what) const { return "prepare " + at(what.place, what.offset); }
+  std::string operator()(const command::Begin&) const { return "begin"; }
+  std::string operator()(const command::Apply& what) const {
+    return "apply " + at(what.place, what.offset) + " #" + number(what.attempt);
+  }
+  std::string operator()(const command::RecordFailed& what) const {
+    return "failed " + at(what.place, what.offset) + (what.was_started ? " started" : "") + " +" +
+           number(what.next_try_at_ms - to_ms(wall)) + "ms: " + what.error;
+  }
+  std::string operator()(const command::RecordStarted& what) const { return "started " + at(what.place, what.offset); }
+  std::string operator()(const command::DeadLetter& what) const {
+    return "dead " + at(what.place, what.offset) + " #" + number(what.attempts) + ": " + what.reason;
+  }
+  std::string operator()(const command::Close& what) const {
+    std::string line = "close";
+    for (const auto& one : what.advance) {
+      line += " " + name(one.place) + ":" + number(one.expected) + ">" + number(one.next);
+    }
+    for (const auto& one : what.forget) line += " forget " + at(one.place, one.offset);
+    return line;
+  }
+  std::string operator()(const command::Forget& what) const { return "forget " + at(what.place, what.offset); }
+  std::string operator()(const command::ForgetAll&) const { return "forget all"; }
+  std::string operator()(const command::CommitKafka& what) const {
+    std::string line = "kafka";
+    for (const auto& one : what.places) line += " " + at(one.place, one.offset);
+    return line + (what.wait ? " waited" : "");
+  }
+  std::string operator()(const command::Pause& what) const { return "pause " + name(what.place); }
+  std::string operator()(const command::Resume& what) const { return "resume " + name(what.place); }
+  std::string operator()(const command::Say& what) const { return "say " + what.text; }
+  std::string operator()(const command::Stopped&) const { return "stopped"; }
+  std::string operator()(const command::Fail& what) const {
+    return "fail " + std::string(to_string(what.code)) + ": " + what.text;
+  }
+};
+
+}  // namespace
+
+std::string line_of(const Command& command, WallTime wall) { return std::visit(Line{wall}, command); }
+
+ConsumerFixture::ConsumerFixture(CoreOptions options)
+    : core([&options] {
+        if (options.store_uuid.empty()) options.store_uuid = "store-a";
+        if (options.incarnation == 0) options.incarnation = 1;
+        if (options.group.empty()) options.group = "billing";
+        return options;
+      }()) {}
+
+void ConsumerFixture::step(const Event& event) {
+  Commands out;
+  core.step(steady, wall, event, out);
+  commands_.insert(commands_.end(), out.begin(), out.end());
+  if (std::exchange(answering_, true)) return;
+  while (!commands_.empty()) {
+    const Command command = std::move(commands_.front());
+    commands_.pop_front();
+    answer(command);
+  }
+  answering_ = false;
+}
+
+void ConsumerFixture::advance(std::chrono::milliseconds time) {
+  steady += time;
+  wall += time;
+  step(event::Tick{});
+}
+
+void ConsumerFixture::answer(const Command& command) {
+  const std::string line = line_of(command, wall);
+  if (std::holds_alternative<command::Say>(command)) {
+    words.push_back(std::get<command::Say>(command).text);
+    return;
+  }
+  log.push_back(line);
+  std::visit(
+      [this, &line](const auto& what) {
+        using What = std::decay_t<decltype(what)>;
+        if constexpr (std::is_same_v<What, command::Load> || std::is_same_v<What, command::Take> ||
+                      std::is_same_v<What, command::CommitKafka> || std::is_same_v<What, command::Apply> ||
+                      std::is_same_v<What, command::Close>) {
+          on(what);
+        }
+        if constexpr (std::is_same_v<What, command::Begin>) {
+          if (begin_failures.empty()) return step(event::Begun{});
+          event::BeginFailed failed{begin_failures.front()};
+          begin_failures.pop_front();
+          step(failed);
+        }
+        if constexpr (std::is_same_v<What, command::Prepare>) {
+          const auto found = unprepared.find(what.offset);
+          step(found == unprepared.end() ? event::Prepared{} : event::Prepared{true, found->second});
+        }
+        if constexpr (std::is_same_v<What, command::DeadLetter>) step(event::DeadLettered{dead_letters_to_outbox});
+        if constexpr (std::is_same_v<What, command::Stopped> || std::is_same_v<What, command::Fail>) end = line;
+      },
+      command);
+}
+
+void ConsumerFixture::on(const command::Load& load) {
+  if (!load_failures.empty()) {
+    event::LoadFailed failed{load.round, load_failures.front()};
+    load_failures.pop_front();
+    return step(failed);
+  }
+  event::PositionsLoaded loaded{load.round, {}};
+  for (const Place& place : load.places) {
+    const TestPlace& test = places.at(place);
+    event::PositionsLoaded::Loaded one;
+    one.place = place;
+    if (test.stored) one.stored = {*test.stored, test.reset_to};
+    if (test.committed) one.committed = {*test.committed, test.metadata};
+    one.low = test.low;
+    one.high = test.high;
+    one.tries = test.tries;
+    loaded.places.push_back(one);
+  }
+  step(loaded);
+}
+
+void ConsumerFixture::on(const command::Take& take) {
+  if (!take_failures.empty()) {
+    event::LoadFailed failed{take.round, take_failures.front()};
+    take_failures.pop_front();
+    return step(failed);
+  }
+  event::Taken taken{take.round, {}};
+  for (const auto& one : take.places) {
+    TestPlace& test = places.at(one.place);
+    if (const auto found = moved.find(one.place); found != moved.end()) {
+      test.stored = found->second;
+      moved.erase(found);
+    }
+    if (one.set_next && test.stored == one.loaded_next) test.stored = *one.set_next;
+    if (one.reset_to) test.reset_to = *one.reset_to;
+    taken.positions.push_back({one.place, test.stored.value_or(0), test.clean, ++assignments[one.place]});
+    test.clean = false;
+  }
+  step(taken);
+}
+
+void ConsumerFixture::on(const command::CommitKafka& commit) {
+  for (const auto& one : commit.places) {
+    if (kafka_takes_commits) {
+      places.at(one.place).committed = one.offset;
+      places.at(one.place).metadata = one.metadata;
+      if (commit.wait) step(event::KafkaCommitted{one.place, one.offset});
+    } else {
+      step(event::KafkaCommitFailed{one.place, one.offset, "REBALANCE_IN_PROGRESS"});
+    }
+  }
+}
+
+void ConsumerFixture::on(const command::Apply& apply) {
+  steady += handler_takes;
+  wall += handler_takes;
+  auto& planned = answers[apply.offset];
+  event::Applied answer;
+  if (!planned.empty()) {
+    answer = planned.front();
+    planned.pop_front();
+  }
+  step(answer);
+}
+
+void ConsumerFixture::on(const command::Close& close) {
+  event::Closed answer;
+  if (!closes.empty()) {
+    answer = closes.front();
+    closes.pop_front();
+  }
+  const auto result = answer.result;
+  if (result == event::Closed::Result::committed) {
+    for (const auto& one : close.advance) places.at(one.place).stored = one.next;
+  }
+  step(answer);
+}
+
+void ConsumerFixture::assigned(const std::vector<TestPlace>& list) {
+  event::Assigned event;
+  for (const TestPlace& test : list) {
+    places.insert_or_assign(test.place, test);
+    event.places.push_back(test.place);
+  }
+  step(event);
+}
+
+void ConsumerFixture::arrive(const Place& place, const std::vector<std::int64_t>& offsets) {
+  for (const std::int64_t offset : offsets) {
+    event::Arrived arrived;
+    arrived.place = place;
+    arrived.offset = offset;
+    arrived.bytes = bytes;
+    arrived.has_id = has_id;
+    arrived.has_prepare = has_prepare;
+    step(arrived);
+  }
+}
+
+void ConsumerFixture::will_fail(std::int64_t offset, int times) {
+  for (int time = 0; time < times; ++time) {
+    event::Applied failed;
+    failed.kind = event::Applied::Kind::failed;
+    failed.reason = "no such account";
+    will(offset, failed);
+  }
+}
+
+Lines ConsumerFixture::take(const std::vector<std::string>& words_wanted) {
+  Lines found;
+  for (const std::string& line : take()) {
+    const bool wanted = std::any_of(words_wanted.begin(), words_wanted.end(),
+                                    [&line](const std::string& word) { return line.starts_with(word); });
+    if (wanted) found.push_back(line);
+  }
+  return found;
+}
+
+bool ConsumerFixture::said(std::string_view part) const { return times_said(part) > 0; }
+
+int ConsumerFixture::times_said(std::string_view part) const {
+  return static_cast<int>(std::count_if(
+      words.begin(), words.end(), [part](const std::string& text) { return text.find(part) != std::string::npos; }));
+}
+
+}  // namespace txbox::test
