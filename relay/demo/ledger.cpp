@@ -51,6 +51,7 @@ Balance balance_of(const Ledger& ledger, std::span<const PublishedEvent> events)
     if (event->key != Bytes(order.account) || event->payload != Bytes(order.payload)) ++balance.altered;
     if (seen[position]) {
       ++balance.duplicates;
+      balance.copies += event->copied ? 1 : 0;
       continue;
     }
     seen[position] = true;

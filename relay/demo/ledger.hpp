@@ -29,6 +29,7 @@ struct PublishedEvent {
   std::string event_id;  ///< Header `id`; empty where there is none.
   Bytes key;
   Bytes payload;
+  bool copied = false;  ///< Sent by the copier, not by the relay.
 };
 
 /// The ledger held against Kafka.
@@ -37,7 +38,8 @@ struct Balance {
   std::int64_t rolled_back = 0;
   std::int64_t records = 0;     ///< In Kafka, repeats included.
   std::int64_t published = 0;   ///< Committed orders that are in Kafka at least once.
-  std::int64_t duplicates = 0;  ///< Repeats of a published one: at least once is the promise.
+  std::int64_t duplicates = 0;  ///< Repeats of a published one, the copier's included: at least once is the promise.
+  std::int64_t copies = 0;      ///< Of them, those that the copier sent.
   std::int64_t accounts = 0;
   std::int64_t lost = 0;          ///< Committed, and not in Kafka.
   std::int64_t invented = 0;      ///< In Kafka, and never committed: a roll-back, or nothing at all.

@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "relay/demo/number_text.hpp"
+
 namespace txbox::relay::demo {
 namespace {
 
@@ -53,12 +55,6 @@ std::string right(std::string_view text, std::size_t width) {
   return std::string(width > text.size() ? width - text.size() : 0, ' ') + std::string(text);
 }
 
-std::string seconds(std::chrono::milliseconds time) {
-  const auto hundredths = time.count() / 10;
-  const std::string fraction = std::to_string(hundredths % 100);
-  return std::to_string(hundredths / 100) + (fraction.size() == 1 ? ".0" : ".") + fraction + " s";
-}
-
 std::string bar(std::int64_t done, std::int64_t of) {
   constexpr std::int64_t kWidth = 30;
   const std::int64_t filled = of > 0 ? std::clamp<std::int64_t>(done * kWidth / of, 0, kWidth) : kWidth;
@@ -67,13 +63,6 @@ std::string bar(std::int64_t done, std::int64_t of) {
 }
 
 }  // namespace
-
-std::string with_commas(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  const std::size_t first_digit = number < 0 ? 1 : 0;
-  for (std::size_t i = digits.size(); i > first_digit + 3;) digits.insert(i -= 3, ",");
-  return digits;
-}
 
 Narrator::Narrator(bool json)
     : json_(json),
@@ -111,7 +100,7 @@ void Narrator::headline(std::string_view text) {
 
 void Narrator::line(Actor actor, std::string_view text, bool bad) {
   clear_moving_line();
-  print(paint(kDim, right(seconds(elapsed()), 9)) + "  " + paint(colour_of(actor), left(name_of(actor), 6)) + "  " +
+  print(paint(kDim, right(in_seconds(elapsed()), 9)) + "  " + paint(colour_of(actor), left(name_of(actor), 6)) + "  " +
         (bad ? paint(kRed, text) : std::string(text)) + "\n");
 }
 
@@ -157,7 +146,7 @@ void Narrator::tell(const Outcome& outcome) {
                "within one of " + with_commas(balance.accounts) + " accounts, by first occurrence",
                balance.out_of_order == 0);
 
-  const std::string took = "  (" + seconds(outcome.took) + ", --seed " + std::to_string(outcome.seed) + ")";
+  const std::string took = "  (" + in_seconds(outcome.took) + ", --seed " + std::to_string(outcome.seed) + ")";
   if (outcome.holds()) {
     print("\n" + paint(kGreen, "The balance holds: nothing lost, nothing invented, every account in order.") +
           paint(kDim, took) + "\n");

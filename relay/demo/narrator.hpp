@@ -63,7 +63,4 @@ class Narrator {
   bool moving_line_shown_ = false;
 };
 
-/// 1234567 as "1,234,567".
-[[nodiscard]] std::string with_commas(std::int64_t number);
-
 }  // namespace txbox::relay::demo

@@ -10,6 +10,8 @@
 #include <txbox/store/outbox_queries.hpp>
 #include <txbox/store/statement.hpp>
 
+#include "relay/demo/number_text.hpp"
+
 namespace txbox::relay::demo {
 namespace {
 
@@ -40,12 +42,6 @@ std::vector<std::string> last_lines(const std::string& path, std::size_t count) 
     if (lines.size() > count) lines.pop_front();
   }
   return {lines.begin(), lines.end()};
-}
-
-std::string in_seconds(steady_clock::duration time) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
-  const std::string fraction = std::to_string(ms % 1000 / 10);
-  return std::to_string(ms / 1000) + (fraction.size() == 1 ? ".0" : ".") + fraction + " s";
 }
 
 PublishedEvent to_event(const kafka::TopicRecord& record) {
@@ -85,7 +81,7 @@ void put_in_fault([[maybe_unused]] std::vector<PublishedEvent>& events, [[maybe_
 Story::Story(const Options& options, Narrator& narrator, const StopRequest& stop)
     : options_(options), narrator_(narrator), stop_(stop), desk_(desk_options(db_, options)) {
   SeededRandom random(options.seed ^ 0x6b696c6c);  // Another stream than the orders'.
-  plan_ = plan_kills(options.orders, random);
+  plan_ = plan_relay_kills(options.orders, random);
 }
 
 Outcome Story::tell() {
@@ -164,8 +160,11 @@ void Story::look_at_topic(std::chrono::milliseconds timeout) {
   if (!restart_at_ && !life_has_published_) {
     life_has_published_ = true;
     if (next_kill_ > 0) {
-      narrator_.say(Actor::relay, "publishes again " + in_seconds(steady_clock::now() - life_began_) +
-                                      " after its start; events sent once more: " + with_commas(repeats_in_life_));
+      narrator_.say(
+          Actor::relay,
+          "publishes again " +
+              in_seconds(std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - life_began_)) +
+              " after its start; events sent once more: " + with_commas(repeats_in_life_));
     }
   }
 }
@@ -173,7 +172,7 @@ void Story::look_at_topic(std::chrono::milliseconds timeout) {
 bool Story::kill_is_due() {
   // A life that has published nothing would prove nothing by its end.
   return life_has_published_ && next_kill_ < plan_.size() &&
-         static_cast<std::int64_t>(published_.size()) >= plan_[next_kill_].when_published;
+         static_cast<std::int64_t>(published_.size()) >= plan_[next_kill_].when_done;
 }
 
 void Story::kill_relay() {

@@ -55,6 +55,16 @@ TEST_CASE("repeats of an already sent run are duplicates and no fault") {
   CHECK(balance.published == 4);
 }
 
+TEST_CASE("copies of a second producer are duplicates of their own kind") {
+  std::vector events{event(a1, 0, 0), event(a2, 0, 1), event(a1, 0, 2),
+                     event(a2, 0, 3), event(a3, 0, 4), event(b1, 1, 0)};
+  events[2].copied = true;
+  const Balance balance = balance_of(ledger, events);
+  CHECK(balance.holds());
+  CHECK(balance.duplicates == 2);
+  CHECK(balance.copies == 1);
+}
+
 TEST_CASE("records are judged by their offsets, not by the order in which they were read") {
   CHECK(balance_of(ledger, std::vector{event(b1, 1, 7), event(a3, 0, 9), event(a1, 0, 3), event(a2, 0, 5)}).holds());
 }

@@ -5,16 +5,6 @@
 #include <cstdint>
 
 using txbox::relay::demo::Outcome;
-using txbox::relay::demo::with_commas;
-
-TEST_CASE("numbers are grouped by thousands") {
-  CHECK(with_commas(0) == "0");
-  CHECK(with_commas(999) == "999");
-  CHECK(with_commas(1000) == "1,000");
-  CHECK(with_commas(1234567) == "1,234,567");
-  CHECK(with_commas(-1000) == "-1,000");
-  CHECK(with_commas(-100) == "-100");
-}
 
 TEST_CASE("an outcome holds only when topic, receipts and business table agree and the relay never failed") {
   Outcome outcome;
