@@ -6,8 +6,8 @@
 #include <txbox/store/statement.hpp>
 #include <txbox/store/transaction.hpp>
 
-#include "outbox_checks.hpp"
 #include "outbox_sql.hpp"
+#include "store_checks.hpp"
 
 namespace txbox::store {
 
@@ -40,7 +40,7 @@ void store_removed_rows(sqlite3* db) {
 
 AdoptResult adopt_store(Connection& connection, const AuditNote& note) {
   sqlite3* db = connection.handle();
-  OutboxChecks checks(connection);
+  StoreChecks checks(connection);
   checks.file_in_place();
   WriteTransaction transaction(db);
   checks.schema_unchanged();

@@ -10,8 +10,8 @@
 
 #include "held_releases.hpp"
 #include "nonce.hpp"
-#include "outbox_checks.hpp"
 #include "outbox_sql.hpp"
+#include "store_checks.hpp"
 
 namespace txbox::store {
 
@@ -58,7 +58,7 @@ struct OutboxMarker::State {
   [[nodiscard]] sqlite3* db() const noexcept { return connection.handle(); }
 
   Connection& connection;
-  OutboxChecks checks;
+  StoreChecks checks;
   HeldReleases releases;
   Statement facts;
   Statement nonces_between;
@@ -250,7 +250,7 @@ namespace {
 
 /// One write transaction around a release.
 template <typename Release>
-auto released(OutboxChecks& checks, sqlite3* db, Release release) {
+auto released(StoreChecks& checks, sqlite3* db, Release release) {
   checks.file_in_place();
   WriteTransaction transaction(db);
   checks.schema_unchanged();

@@ -10,8 +10,8 @@
 #include <txbox/store/transaction.hpp>
 
 #include "nonce.hpp"
-#include "outbox_checks.hpp"
 #include "outbox_sql.hpp"
+#include "store_checks.hpp"
 
 namespace txbox::store {
 
@@ -54,7 +54,7 @@ struct OutboxPruner::State {
   [[nodiscard]] sqlite3* db() const noexcept { return connection.handle(); }
 
   Connection& connection;
-  OutboxChecks checks;
+  StoreChecks checks;
   Statement facts;
   Statement receipts;
   Statement skipped;

@@ -9,9 +9,9 @@
 #include <txbox/store/transaction.hpp>
 
 #include "nonce.hpp"
-#include "outbox_checks.hpp"
 #include "outbox_sql.hpp"
 #include "row_arena.hpp"
+#include "store_checks.hpp"
 #include "wal_sync.hpp"
 
 namespace txbox::store {
@@ -72,7 +72,7 @@ struct OutboxReader::State {
   [[nodiscard]] sqlite3* db() const noexcept { return connection.handle(); }
 
   Connection& connection;
-  OutboxChecks checks;
+  StoreChecks checks;
   WalSync wal_sync;
   Statement facts;
   Statement read_after;

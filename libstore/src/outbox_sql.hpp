@@ -41,7 +41,7 @@ SELECT DISTINCT o.topic FROM outbox_held AS h INDEXED BY outbox_held_waiting CRO
   WHERE h.state = 'waiting')";
 inline constexpr std::string_view kDataVersion = "PRAGMA data_version";
 inline constexpr std::string_view kSchemaCookie = "PRAGMA schema_version";  // SQLite's own count of changes.
-inline constexpr std::string_view kDeclaredVersion = "SELECT value FROM txbox_meta WHERE name = 'schema_version'";
+inline constexpr std::string_view kDeclaredVersion = "SELECT value FROM main.txbox_meta WHERE name = 'schema_version'";
 
 // Marking.
 inline constexpr std::string_view kMarkFacts = R"(

@@ -13,8 +13,8 @@
 #include <txbox/store/transaction.hpp>
 
 #include "nonce.hpp"
-#include "outbox_checks.hpp"
 #include "outbox_sql.hpp"
+#include "store_checks.hpp"
 
 namespace txbox::store {
 
@@ -99,7 +99,7 @@ class ToolStatements {
         retry_(db_, sql::kRetryByHand),
         audit_(db_, sql::kAudit) {}
 
-  OutboxChecks& checks() noexcept { return checks_; }
+  StoreChecks& checks() noexcept { return checks_; }
 
   ToolOutcome apply(ToolAction action, std::int64_t id, const AuditNote& note, std::span<const HeldState> chosen_from) {
     const std::optional<ToolRow> row = find(id);
@@ -162,7 +162,7 @@ class ToolStatements {
   }
 
   sqlite3* db_;
-  OutboxChecks checks_;
+  StoreChecks checks_;
   Statement row_;
   Statement receipt_;
   Statement held_;
@@ -193,7 +193,7 @@ ToolOutcome foresee_tool(ToolAction action, std::string_view state) noexcept {
 }
 
 void audit_deed(Connection& connection, std::string_view deed, std::string_view detail, const AuditNote& note) {
-  OutboxChecks checks(connection);
+  StoreChecks checks(connection);
   checks.file_in_place();
   WriteTransaction transaction(connection.handle());
   checks.schema_unchanged();

@@ -8,7 +8,7 @@
 #include <txbox/store/connection.hpp>
 #include <txbox/store/wal_checkpoint.hpp>
 
-#include "outbox_checks.hpp"
+#include "store_checks.hpp"
 
 namespace txbox::store {
 
@@ -63,7 +63,7 @@ struct WalCheckpoint::State {
   }
 
   Connection connection;
-  OutboxChecks checks;
+  StoreChecks checks;
   std::string wal_path;
   Deadline deadline;
   std::chrono::steady_clock::duration backoff = kFirstBackoff;

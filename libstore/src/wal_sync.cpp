@@ -30,7 +30,7 @@ void WalSync::sync() {
   sqlite3_file* file = journal_file(db);
   if (!is_open(file)) {
     // Before the first read of a connection the WAL is not open yet, and the file has no methods to call.
-    execute(db, "SELECT settled_through FROM outbox_progress");
+    execute(db, "SELECT 1 FROM main.sqlite_schema LIMIT 1");
     file = journal_file(db);
   }
   if (!is_open(file))
@@ -39,7 +39,7 @@ void WalSync::sync() {
   const int code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
   if (code != SQLITE_OK) {
     throw Error(ErrorCode::corrupt,
-                connection_.path() + "-wal: cannot be made durable (sync failed); nothing of it was published");
+                connection_.path() + "-wal: cannot be made durable (sync failed); Kafka was told nothing of it");
   }
 }
 

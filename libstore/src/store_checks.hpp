@@ -8,15 +8,17 @@
 #include <string>
 
 #include <txbox/store/connection.hpp>
+#include <txbox/store/schema.hpp>
 #include <txbox/store/statement.hpp>
 
 namespace txbox::store {
 
 /// The checks of P9 that need no snapshot of their own. Single-threaded, like the connection it borrows.
-class OutboxChecks {
+class StoreChecks {
  public:
-  /// Throws as schema_unchanged(), and not_installed. To be made before the statements that need the tables.
-  explicit OutboxChecks(Connection& connection);
+  /// `verify` compares the schema of the box that is used. Throws as schema_unchanged(), and not_installed. To be made
+  /// before the statements that need the tables.
+  explicit StoreChecks(Connection& connection, void (*verify)(sqlite3* db) = verify_outbox_schema);
 
   /// Throws moved when the path no longer leads to the open file, or to the open -wal and -shm, and corrupt when
   /// the file was emptied. Comes before every snapshot and write: what is written into a deleted file is lost.
@@ -41,6 +43,7 @@ class OutboxChecks {
   void side_files_in_place() const;
 
   Connection& connection_;
+  void (*verify_)(sqlite3* db);
   std::array<SideFile, 2> side_files_;
   Statement schema_cookie_;
   std::optional<Statement> declared_version_;  ///< Made once the table that it reads is known to be there.

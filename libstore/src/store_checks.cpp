@@ -1,4 +1,4 @@
-#include "outbox_checks.hpp"
+#include "store_checks.hpp"
 
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -6,15 +6,14 @@
 #include <optional>
 
 #include <txbox/base/error.hpp>
-#include <txbox/store/schema.hpp>
 #include <txbox/store/transaction.hpp>
 
 #include "outbox_sql.hpp"
 
 namespace txbox::store {
 
-OutboxChecks::OutboxChecks(Connection& connection)
-    : connection_(connection), schema_cookie_(connection.handle(), sql::kSchemaCookie) {
+StoreChecks::StoreChecks(Connection& connection, void (*verify)(sqlite3* db))
+    : connection_(connection), verify_(verify), schema_cookie_(connection.handle(), sql::kSchemaCookie) {
   // Before the statements of the owner are prepared: they would only say that a table is missing.
   std::optional<ReadTransaction> snapshot;
   if (sqlite3_get_autocommit(connection.handle()) != 0) snapshot.emplace(connection.handle());
@@ -25,7 +24,7 @@ OutboxChecks::OutboxChecks(Connection& connection)
 /// After the first snapshot both are open, and nobody may unlink them by the rules while they are. Who does it all the
 /// same (to tidy up, or before a backup is copied over the file) leaves this connection alone with a WAL that no other
 /// process sees, or with locks that no other process respects.
-void OutboxChecks::remember_side_files() {
+void StoreChecks::remember_side_files() {
   const char* file = sqlite3_db_filename(connection_.handle(), "main");
   const std::string path = file == nullptr ? connection_.path() : file;
   side_files_[0].path = path + "-wal";
@@ -39,7 +38,7 @@ void OutboxChecks::remember_side_files() {
   }
 }
 
-void OutboxChecks::side_files_in_place() const {
+void StoreChecks::side_files_in_place() const {
   for (const SideFile& side : side_files_) {
     struct stat status {};
     const bool there = ::stat(side.path.c_str(), &status) == 0;
@@ -50,7 +49,7 @@ void OutboxChecks::side_files_in_place() const {
   }
 }
 
-void OutboxChecks::file_in_place() {
+void StoreChecks::file_in_place() {
   int moved = 0;
   const int code = sqlite3_file_control(connection_.handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
   if (code != SQLITE_OK) throw_sqlite_error(connection_.handle(), code, "asking whether the file was moved");
@@ -63,22 +62,22 @@ void OutboxChecks::file_in_place() {
     throw Error(ErrorCode::corrupt, connection_.path() + ": the file was emptied while open");
 }
 
-void OutboxChecks::schema_unchanged() {
+void StoreChecks::schema_unchanged() {
   const ResetGuard guard(schema_cookie_);
   const std::int64_t cookie = schema_cookie_.step() ? schema_cookie_.column_int64(0) : -1;
   if (cookie == verified_cookie_ && declared_as_known()) return;
-  verify_outbox_schema(connection_.handle());
+  verify_(connection_.handle());
   verified_cookie_ = cookie;
 }
 
 /// A migration that changes what rows mean may leave every table's text, and so the cookie, as it was.
-bool OutboxChecks::declared_as_known() {
+bool StoreChecks::declared_as_known() {
   if (!declared_version_) declared_version_.emplace(connection_.handle(), sql::kDeclaredVersion);
   const ResetGuard guard(*declared_version_);
   return declared_version_->step() && declared_version_->column_int64(0) == kSchemaVersion;
 }
 
-void OutboxChecks::throw_restored(const std::string& why) const {
+void StoreChecks::throw_restored(const std::string& why) const {
   throw Error(ErrorCode::restored, connection_.path() + ": " + why +
                                        ": the file is an older copy of itself; `outbox-relay adopt` is the way out");
 }
