@@ -7,12 +7,14 @@ namespace txbox::store::schema {
 namespace {
 
 // One row a (group, event id): `epoch` is the newest replay that applied it, 0 for the ordinary run, so that an
-// ordinary claim conflicts with a claim of any epoch. cluster is null for rows of the plain SQL contract.
+// ordinary claim conflicts with a claim of any epoch. cluster is null for rows of the plain SQL contract. parked marks
+// an event that was given up as a dead letter: a later copy of it is handled again and may turn it into an applied one.
 constexpr std::string_view kInbox = R"((
   consumer_group TEXT NOT NULL
     CHECK (typeof(consumer_group) = 'text' AND length(CAST(consumer_group AS BLOB)) BETWEEN 1 AND 255),
   event_id TEXT NOT NULL CHECK (typeof(event_id) = 'text' AND length(CAST(event_id AS BLOB)) BETWEEN 1 AND 255),
   epoch INTEGER NOT NULL DEFAULT 0 CHECK (typeof(epoch) = 'integer' AND epoch >= 0),
+  parked INTEGER NOT NULL DEFAULT 0 CHECK (typeof(parked) = 'integer' AND parked IN (0, 1)),
   cluster INTEGER,
   topic TEXT,
   partition INTEGER,
@@ -34,13 +36,19 @@ constexpr std::string_view kInboxGuard = R"( BEFORE INSERT ON inbox BEGIN SELECT
     RAISE(ABORT, 'txbox: event_id must be text of 1 to 255 bytes without NUL: park a message that has none')
   WHEN NEW.epoch IS NULL OR typeof(NEW.epoch) <> 'integer' OR NEW.epoch < 0 THEN
     RAISE(ABORT, 'txbox: epoch must be an integer from 0: leave the column out')
+  WHEN NEW.parked IS NULL OR typeof(NEW.parked) <> 'integer' OR NEW.parked NOT IN (0, 1) THEN
+    RAISE(ABORT, 'txbox: parked must be 0 or 1: leave the column out')
   WHEN NEW.processed_at IS NULL OR typeof(NEW.processed_at) <> 'integer'
     OR NEW.processed_at NOT BETWEEN 100000000000 AND 99999999999999 THEN
     RAISE(ABORT, 'txbox: processed_at must be ms since 1970: leave the column out')
   END; END)";
 
+// How many events were given up is asked often, and there are few of them among many claims.
+constexpr std::string_view kInboxGivenUp = R"( ON inbox(consumer_group) WHERE parked = 1)";
+
 // clean is set when a partition is given up in order and cleared when it is taken: 0 at a start means that the
-// process ended in the middle. reset_to records a person's reset of the group, honoured once.
+// process ended in the middle. reset_to records a person's reset of the group, honoured once. assignment counts how
+// often the partition was taken, so that a former owner's late "given up in order" does not speak for a newer one.
 constexpr std::string_view kInboxOffsets = R"((
   consumer_group TEXT NOT NULL,
   cluster INTEGER NOT NULL,
@@ -49,6 +57,7 @@ constexpr std::string_view kInboxOffsets = R"((
   next_offset INTEGER NOT NULL CHECK (next_offset >= 0),
   clean INTEGER NOT NULL DEFAULT 0 CHECK (clean IN (0, 1)),
   reset_to INTEGER,
+  assignment INTEGER NOT NULL DEFAULT 0 CHECK (assignment >= 0),
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (consumer_group, cluster, topic, partition)
 ) WITHOUT ROWID)";
@@ -74,7 +83,8 @@ constexpr std::string_view kInboxAttempts = R"((
 ) WITHOUT ROWID)";
 
 // key and payload keep their bytes and null; headers are JSON pairs, where a name that is not UTF-8 is
-// {"base64":"..."}.
+// {"base64":"..."}. The timestamp (-1: none) is part of the key because a topic that was deleted and made again has
+// other records at the same offsets.
 constexpr std::string_view kInboxParked = R"((
   id INTEGER PRIMARY KEY,
   consumer_group TEXT NOT NULL,
@@ -86,12 +96,12 @@ constexpr std::string_view kInboxParked = R"((
   key BLOB,
   payload BLOB,
   headers TEXT,
-  timestamp INTEGER,
+  timestamp INTEGER NOT NULL,
   attempts INTEGER NOT NULL DEFAULT 0,
   reason TEXT NOT NULL,
   parked_at INTEGER NOT NULL,
   replayed_at INTEGER,
-  UNIQUE (consumer_group, cluster, topic, partition, offset)
+  UNIQUE (consumer_group, cluster, topic, partition, offset, timestamp)
 ))";
 
 // A replay belongs to a range of offsets, both ends included; records outside of it are claimed as ever.
@@ -110,6 +120,7 @@ constexpr std::string_view kInboxEpochs = R"((
 constexpr std::array kInboxPart{
     Object{Kind::table, "inbox", kInbox},
     Object{Kind::trigger, "inbox_guard", kInboxGuard},
+    Object{Kind::index, "inbox_given_up", kInboxGivenUp},
     Object{Kind::table, "inbox_offsets", kInboxOffsets},
     Object{Kind::table, "inbox_cluster", kInboxCluster},
     Object{Kind::table, "inbox_attempts", kInboxAttempts},

@@ -102,6 +102,36 @@ TEST_CASE("CHECK, NOT NULL and UNIQUE stand behind the guards where triggers are
   CHECK(boxes.app.number("SELECT count(*) FROM outbox") == 1);
 }
 
+TEST_CASE("parked is 0 or 1, with triggers and without") {
+  Boxes boxes;
+  for (const bool triggers : {true, false}) {
+    boxes.triggers(triggers);
+    for (const char* parked : {"2", "-1", "NULL", "'yes'", "0.5", "x'01'"}) {
+      CAPTURE(parked);
+      const std::string error = boxes.app.attempt(
+          std::string("INSERT INTO inbox(consumer_group, event_id, parked) VALUES ('g', 'e', ") + parked + ")");
+      CHECK_FALSE(error.empty());
+      if (triggers) CHECK(error.find("txbox: parked must be 0 or 1") == 0);
+    }
+  }
+  boxes.triggers(true);
+  for (const char* parked : {"2", "NULL"}) {
+    CHECK(boxes.app
+              .attempt(std::string("INSERT OR IGNORE INTO inbox(consumer_group, event_id, parked) VALUES ('g', 'e', ") +
+                       parked + ")")
+              .find("txbox: ") == 0);
+  }
+  boxes.app.run("INSERT INTO inbox(consumer_group, event_id) VALUES ('g', 'e')");
+  CHECK(boxes.app.number("SELECT parked FROM inbox") == 0);
+}
+
+TEST_CASE("how many events were given up is counted by an index of them alone") {
+  Boxes boxes;
+  const std::string steps =
+      plan(boxes.app, "SELECT count(*) FROM inbox INDEXED BY inbox_given_up WHERE consumer_group = 'g' AND parked = 1");
+  CHECK(steps.find("SEARCH inbox USING") == 0);
+}
+
 TEST_CASE("the relay's tables hold only what they are for") {
   Boxes boxes;
   CHECK_FALSE(

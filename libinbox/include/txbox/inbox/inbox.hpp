@@ -27,7 +27,8 @@ class Inbox {
   Inbox& operator=(const Inbox&) = delete;
   ~Inbox();
 
-  /// REQUIRES an open transaction (no_transaction otherwise); the claim commits or rolls back with it.
+  /// REQUIRES an open transaction (no_transaction otherwise); the claim commits or rolls back with it. An event that
+  /// the consumer of the same group gave up as a dead letter is a duplicate here.
   [[nodiscard]] Claim claim(std::string_view event_id);
 
  private:

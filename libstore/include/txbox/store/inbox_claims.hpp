@@ -18,7 +18,8 @@ class InboxClaims {
   InboxClaims& operator=(const InboxClaims&) = delete;
   ~InboxClaims();
 
-  /// True for the first claim of this id by this group, false where it was claimed before, in whatever epoch.
+  /// True for the first claim of this id by this group, false where it was claimed before, in whatever epoch, or given
+  /// up as a dead letter by the consumer (inbox_store.hpp): a claim alone could not say that a copy was applied.
   /// Throws no_transaction, refused (an id that is empty, too long or has a NUL), stale_snapshot, busy, disk_full.
   [[nodiscard]] bool claim(std::string_view event_id);
 
