@@ -50,7 +50,17 @@ std::string pragma_text(sqlite3* db, const char* sql) {
   return statement.step() ? std::string(statement.column_text(0)) : std::string();
 }
 
+bool makes_file(OpenPurpose purpose) noexcept {
+  return purpose == OpenPurpose::create || purpose == OpenPurpose::consumer;
+}
+
 void apply_rules(sqlite3* db, OpenPurpose purpose) {
+  execute(db, "PRAGMA mmap_size=0");
+  if (purpose == OpenPurpose::consumer) {
+    // What Kafka is told was consumed must survive a power cut, however this SQLite was compiled.
+    execute(db, "PRAGMA synchronous=FULL");
+    return;
+  }
   configure(db, SQLITE_DBCONFIG_DEFENSIVE, 1);
   configure(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0);
   if (purpose == OpenPurpose::relay) {
@@ -65,7 +75,6 @@ void apply_rules(sqlite3* db, OpenPurpose purpose) {
   // last connection would checkpoint too, and so change a file that was just refused as doubtful.
   sqlite3_wal_autocheckpoint(db, 0);
   if (purpose != OpenPurpose::create) configure(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1);
-  execute(db, "PRAGMA mmap_size=0");
 }
 
 /// The change of mode needs the file alone and does not go through the busy handler, so processes that create one
@@ -88,7 +97,7 @@ std::string set_wal(sqlite3* db, std::chrono::milliseconds patience) {
 void require_wal(sqlite3* db, const OpenOptions& options) {
   std::string mode = pragma_text(db, "PRAGMA main.journal_mode");
   if (mode == "wal") return;
-  if (options.purpose == OpenPurpose::create) mode = set_wal(db, options.busy_deadline);
+  if (makes_file(options.purpose)) mode = set_wal(db, options.busy_deadline);
   if (mode == "wal") return;
   throw Error(ErrorCode::not_wal,
               "the file is in journal mode " + mode + ", not WAL: run `outbox-relay init` or PRAGMA journal_mode=WAL");
@@ -99,7 +108,7 @@ void require_wal(sqlite3* db, const OpenOptions& options) {
 Connection::Connection(std::string path, sqlite3* db) noexcept : path_(std::move(path)), db_(db) {}
 
 Connection Connection::open(const std::string& path, const OpenOptions& options) {
-  const bool create = options.purpose == OpenPurpose::create;
+  const bool create = makes_file(options.purpose);
   if (path.empty() || path == ":memory:") {
     throw Error(ErrorCode::unsupported_file, "a database in memory cannot be shared: give a file's path");
   }

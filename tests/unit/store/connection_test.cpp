@@ -66,7 +66,8 @@ TEST_CASE("a file that is no database is corrupt, and stays as it is") {
   const TempDir dir;
   const std::string text(5000, 'x');
   std::ofstream(dir.file("a.db")) << text;
-  for (const OpenPurpose purpose : {OpenPurpose::relay, OpenPurpose::tool, OpenPurpose::reader, OpenPurpose::create}) {
+  for (const OpenPurpose purpose :
+       {OpenPurpose::relay, OpenPurpose::tool, OpenPurpose::reader, OpenPurpose::create, OpenPurpose::consumer}) {
     CHECK(code_of([&] { Connection::open(dir.file("a.db"), {.purpose = purpose}); }) == ErrorCode::corrupt);
   }
   std::ifstream after(dir.file("a.db"));
@@ -90,6 +91,43 @@ TEST_CASE("the relay's connection runs no trigger and no view of the application
     txbox::store::Statement read(relay.handle(), pragma);
     CHECK((!read.step() || read.column_int64(0) == 0));
   }
+}
+
+TEST_CASE(
+    "the consumer's connection is an application's: triggers, views and checkpoints work, and commits are durable") {
+  const TempDir dir;
+  AppDatabase app(dir.file("a.db"));
+  app.run(
+      "CREATE TABLE t(x); CREATE VIEW v AS SELECT x FROM t; CREATE TABLE log(x);"
+      " CREATE TRIGGER mine AFTER INSERT ON t BEGIN INSERT INTO log VALUES (NEW.x); END");
+  const Connection consumer = Connection::open(dir.file("a.db"), {.purpose = OpenPurpose::consumer});
+  sqlite3* db = consumer.handle();
+  CHECK(db_config(db, SQLITE_DBCONFIG_DEFENSIVE) == 0);
+  CHECK(db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER) == 1);
+  CHECK(db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW) == 1);
+  CHECK(db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA) == db_config(app, SQLITE_DBCONFIG_TRUSTED_SCHEMA));
+  CHECK(db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE) == 0);
+  const auto pragma = [&](const char* text) {
+    txbox::store::Statement read(db, text);
+    return read.step() ? read.column_int64(0) : 0;
+  };
+  CHECK(pragma("PRAGMA synchronous") == 2);
+  CHECK(pragma("PRAGMA wal_autocheckpoint") == app.number("PRAGMA wal_autocheckpoint"));
+  CHECK(pragma("PRAGMA mmap_size") == 0);
+  txbox::store::execute(db, "INSERT INTO t VALUES (7)");
+  CHECK(app.number("SELECT log.x FROM v JOIN log USING (x)") == 7);
+}
+
+TEST_CASE("a consumer makes its file, sets WAL, and leaves it in one piece") {
+  const TempDir dir;
+  {
+    const Connection consumer = Connection::open(dir.file("new.db"), {.purpose = OpenPurpose::consumer});
+    txbox::store::install(consumer.handle(), {.outbox = false});
+  }
+  CHECK_FALSE(std::filesystem::exists(dir.file("new.db-wal")));
+  AppDatabase app(dir.file("new.db"), false);
+  CHECK(app.text("PRAGMA journal_mode") == "wal");
+  CHECK(app.number("SELECT count(*) FROM inbox") == 0);
 }
 
 TEST_CASE("a tool reads views, so they are on") {

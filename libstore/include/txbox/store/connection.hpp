@@ -8,13 +8,16 @@ struct sqlite3;
 
 namespace txbox::store {
 
-/// Why a connection of our own is opened. All are DEFENSIVE, with TRUSTED_SCHEMA=0, mmap_size=0 and
+/// Why a connection of our own is opened. All but `consumer` are DEFENSIVE, with TRUSTED_SCHEMA=0, mmap_size=0 and
 /// wal_autocheckpoint=0; each has its own rules beside (docs/architecture.md, "The relay's own connections").
 enum class OpenPurpose {
   relay,   ///< Reads rows and writes receipts: no triggers and no views of the application run inside it.
   tool,    ///< Writes what a person asked for; views and triggers on.
   reader,  ///< Reads only (SQLITE_OPEN_READONLY is not used: a WAL reader must be able to create -shm).
   create,  ///< As `tool`, and creates the file and sets WAL where another journal mode is in use.
+  /// An application's handlers run on it, so it is as SQLite opens one: its triggers, views, functions and checkpoints
+  /// work. synchronous=FULL and mmap_size=0; creates the file and sets WAL as `create` does.
+  consumer,
 };
 
 struct OpenOptions {
