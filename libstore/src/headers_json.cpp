@@ -48,7 +48,7 @@ void append_utf8(std::string& out, std::uint32_t code) {
 
 class Reader {
  public:
-  explicit Reader(std::string_view text) noexcept : text_(text) {}
+  Reader(std::string_view text, bool any_name) noexcept : text_(text), any_name_(any_name) {}
 
   Headers headers() {
     Headers result;
@@ -98,22 +98,32 @@ class Reader {
 
   void pair(Headers& result) {
     expect('[', "a pair is not an array");
-    std::string name = string("a name is not a string");
+    std::string name = pair_name();
     expect(',', "a pair has no value");
     Bytes value = pair_value();
     expect(']', "a pair has more than a name and a value");
     result.add(std::move(name), std::move(value));
   }
 
+  std::string pair_name() {
+    if (any_name_ && take('{')) return bytes();
+    return string("a name is not a string");
+  }
+
   Bytes pair_value() {
     if (null()) return {};
-    if (!take('{')) return string("a value is neither a string nor null nor {\"base64\":\"...\"}");
+    if (take('{')) return bytes();
+    return string("a value is neither a string nor null nor {\"base64\":\"...\"}");
+  }
+
+  /// Of {"base64":"..."}, behind its first brace.
+  std::string bytes() {
     if (string("a value is no {\"base64\":\"...\"}") != "base64") refuse("a value is no {\"base64\":\"...\"}");
     expect(':', "a colon is missing");
-    const auto bytes = base::base64_decode(string("base64 is not a string"));
-    if (!bytes) refuse("a value is not base64 as RFC 4648 writes it, padded");
+    auto decoded = base::base64_decode(string("base64 is not a string"));
+    if (!decoded) refuse("a value is not base64 as RFC 4648 writes it, padded");
     expect('}', "a value is no {\"base64\":\"...\"}");
-    return Bytes(std::string_view(*bytes));
+    return std::move(*decoded);
   }
 
   bool null() noexcept {
@@ -182,6 +192,7 @@ class Reader {
   }
 
   std::string_view text_;
+  bool any_name_;  ///< A name may be {"base64":"..."}.
   std::size_t at_ = 0;
 };
 
@@ -248,6 +259,21 @@ std::string headers_to_json(const Headers& headers, bool as_is) {
   return out;
 }
 
-Headers headers_from_json(std::string_view json) { return Reader(json).headers(); }
+std::string foreign_headers_to_json(const Headers& headers) {
+  std::string out(1, '[');
+  for (const Header& header : headers) {
+    out += out.size() > 1 ? ",[" : "[";
+    append_value(out, BytesView(std::string_view(header.name)));
+    out += ',';
+    append_value(out, header.value);
+    out += ']';
+  }
+  out += ']';
+  return out;
+}
+
+Headers headers_from_json(std::string_view json) { return Reader(json, false).headers(); }
+
+Headers foreign_headers_from_json(std::string_view json) { return Reader(json, true).headers(); }
 
 }  // namespace txbox::store

@@ -16,4 +16,10 @@ namespace txbox::store {
 /// size are bounded, object order is kept, a repeated name in an object is kept twice.
 [[nodiscard]] Headers headers_from_json(std::string_view json);
 
+/// The same for the headers of any record in Kafka, whose names are reserved ones, repeat, and need not be UTF-8:
+/// always pairs, where such a name is {"base64":"..."} as a value would be. Column `headers` of inbox_parked.
+[[nodiscard]] std::string foreign_headers_to_json(const Headers& headers);
+/// The inverse, as headers_from_json.
+[[nodiscard]] Headers foreign_headers_from_json(std::string_view json);
+
 }  // namespace txbox::store
