@@ -11,7 +11,6 @@
 #include <utility>
 
 #include <sys/eventfd.h>
-#include <syslog.h>
 #include <unistd.h>
 
 #include <txbox/base/check.hpp>
@@ -19,6 +18,7 @@
 #include <txbox/kafka/errors.hpp>
 
 #include "handles.hpp"
+#include "log_level.hpp"
 #include "producer_configuration.hpp"
 #include "topic_description.hpp"
 
@@ -53,9 +53,7 @@ Persistence persistence_of(const rd_kafka_message_t* message) noexcept {
 LogLevel level_of(int syslog_level, std::string_view text) noexcept {
   // librdkafka warns of each producer with this property; it is our own choice, and nobody can act on the warning.
   if (text.find("enable.gapless.guarantee is experimental") != std::string_view::npos) return LogLevel::debug;
-  if (syslog_level <= LOG_ERR) return LogLevel::error;
-  if (syslog_level == LOG_WARNING) return LogLevel::warning;
-  return syslog_level == LOG_DEBUG ? LogLevel::debug : LogLevel::info;
+  return kafka::level_of(syslog_level);
 }
 
 std::chrono::milliseconds not_negative(std::chrono::milliseconds timeout) {

@@ -4,16 +4,12 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
+#include <string>
 
 #include <txbox/base/error.hpp>
 
 namespace txbox::kafka {
 namespace {
-
-struct Setting {
-  const char* property;
-  const char* value;
-};
 
 constexpr std::array kGuaranteed{
     Setting{"enable.idempotence", "true"},
@@ -55,15 +51,6 @@ void lower_to(rd_kafka_conf_t* configuration, const std::string& property, std::
   set_property(configuration, property, std::to_string(std::min(current, std::clamp(limit, kBytesMin, kBytesMax))));
 }
 
-bool names(const Properties& properties, std::string_view name) {
-  return std::any_of(properties.begin(), properties.end(), [name](const auto& entry) { return entry.first == name; });
-}
-
-void check_brokers(const Properties& properties) {
-  if (names(properties, "bootstrap.servers") || names(properties, "metadata.broker.list")) return;
-  throw Error(ErrorCode::configuration, "kafka property bootstrap.servers is missing: name at least one broker");
-}
-
 void set_limits(rd_kafka_conf_t* configuration, const ProducerOptions& options) {
   if (options.message_bytes_max > 0) {
     // The topics' own limit, in place of librdkafka's default of 1,000,000, which is lower than Kafka's.
@@ -78,16 +65,14 @@ void set_limits(rd_kafka_conf_t* configuration, const ProducerOptions& options) 
 
 }  // namespace
 
-void set_guaranteed_properties(rd_kafka_conf_t* configuration) {
-  for (const Setting& setting : kGuaranteed) set_property(configuration, setting.property, setting.value);
-}
+std::span<const Setting> guaranteed_producer_settings() noexcept { return kGuaranteed; }
 
 ConfigurationHandle producer_configuration(const ProducerOptions& options) {
   check_brokers(options.properties);
   check_producer_properties(options.properties);
   ConfigurationHandle configuration(rd_kafka_conf_new());
-  set_guaranteed_properties(configuration.get());
-  for (const Setting& setting : kDefaults) set_property(configuration.get(), setting.property, setting.value);
+  set_properties(configuration.get(), kGuaranteed);
+  set_properties(configuration.get(), kDefaults);
   const std::size_t queue_records =
       std::clamp<std::size_t>(options.window_records, 1, static_cast<std::size_t>(std::numeric_limits<int>::max()));
   set_property(configuration.get(), "queue.buffering.max.messages", std::to_string(queue_records));

@@ -8,7 +8,7 @@
 #include <txbox/kafka/errors.hpp>
 
 #include "handles.hpp"
-#include "producer_configuration.hpp"
+#include "property_rules.hpp"
 
 namespace txbox::kafka {
 namespace {

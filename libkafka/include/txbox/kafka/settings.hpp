@@ -16,6 +16,11 @@ using Properties = std::vector<std::pair<std::string, std::string>>;
 /// nearest known one). No text repeats the value of a secret.
 void check_producer_properties(const Properties& properties);
 
+/// The same for the consumer of an inbox: it says itself what is committed and where reading begins, so that automatic
+/// commits, another auto.offset.reset than error, isolation.level=read_uncommitted and cooperative rebalancing are
+/// refused. group.id is no property here: the group has a setting of its own.
+void check_consumer_properties(const Properties& properties);
+
 /// Properties whose value is a secret (sasl.password, ssl.key.password, ...).
 [[nodiscard]] bool is_secret(std::string_view property) noexcept;
 

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <deque>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <txbox/kafka/consumer.hpp>
+
+#include "handles.hpp"
+
+namespace txbox::kafka {
+
+/// Everything that librdkafka's callbacks reach. They run inside poll() and the destructor, on the caller's thread.
+struct Consumer::State {
+  explicit State(const ConsumerOptions& options);
+  ~State();
+
+  /// One assigned place. The book is our own: librdkafka does not tell what is paused, and takes a partition that is
+  /// not paused back to where its assignment began when it is asked to resume it.
+  struct Reading {
+    Place place;
+    std::int64_t next = -1;  ///< The lowest offset that may come.
+    bool paused = false;
+  };
+  [[nodiscard]] Reading* find(std::string_view topic, std::int32_t partition);
+  [[nodiscard]] Reading* reading_of(const rd_kafka_message_t& message);
+  void resume_all();
+  void set_book(std::span<const Position> positions);
+
+  /// What a message of librdkafka says; nothing for one of an assignment that is over.
+  [[nodiscard]] std::optional<ConsumerEvent> to_event(MessageHandle message);
+  [[nodiscard]] std::optional<ConsumerEvent> to_error_event(const rd_kafka_message_t& message);
+  [[nodiscard]] std::optional<ConsumerEvent> fatal_event();
+  /// Keeps an event of a callback, which must be seen before any later record, and ends librdkafka's waiting.
+  void push(ConsumerEvent event);
+  void close() noexcept;
+
+  static void on_rebalance(rd_kafka_t* client, rd_kafka_resp_err_t error, rd_kafka_topic_partition_list_t* list,
+                           void* opaque) noexcept;
+  static void on_commit(rd_kafka_t* client, rd_kafka_resp_err_t error, rd_kafka_topic_partition_list_t* list,
+                        void* opaque) noexcept;
+  static void on_error(rd_kafka_t* client, int error, const char* reason, void* opaque) noexcept;
+  static void on_log(const rd_kafka_t* client, int level, const char* facility, const char* text) noexcept;
+
+  LogSink log;
+  std::deque<ConsumerEvent> events;  ///< Of callbacks; never a record, since each of them ends librdkafka's poll.
+  std::exception_ptr failure;        ///< What a callback could not throw; poll() does.
+  bool closing = false;
+  bool fatal_said = false;
+  std::vector<Reading> book;  ///< What is assigned.
+  bool revoked = false;       ///< The group took it back, and unassign() or assign() has not answered yet.
+  /// Records come in runs of one partition.
+  const rd_kafka_topic_t* newest_topic = nullptr;
+  std::size_t newest = 0;
+  std::shared_ptr<rd_kafka_t> client;  ///< Shared with the records.
+};
+
+/// Places as librdkafka wants them.
+[[nodiscard]] TopicPartitionsHandle to_list(std::span<const Place> places);
+[[nodiscard]] TopicPartitionsHandle to_list(std::span<const Position> positions);
+/// One entry with its metadata.
+[[nodiscard]] TopicPartitionsHandle to_list(const CommittedOffset& commit);
+[[nodiscard]] std::vector<Place> to_places(const rd_kafka_topic_partition_list_t* list);
+[[nodiscard]] CommittedOffset to_committed(const rd_kafka_topic_partition_t& entry);
+
+}  // namespace txbox::kafka
