@@ -77,11 +77,11 @@ struct PositionsLoaded {
   };
   struct Loaded {
     Place place;
-    std::optional<Stored> stored;
-    std::optional<Committed> committed;
+    std::optional<Stored> stored = std::nullopt;
+    std::optional<Committed> committed = std::nullopt;
     std::int64_t low = 0;   ///< The oldest record there is ...
     std::int64_t high = 0;  ///< ... and where the next one will be.
-    std::vector<Tries> tries;
+    std::vector<Tries> tries = {};
   };
   std::uint64_t round = 0;
   std::vector<Loaded> places;

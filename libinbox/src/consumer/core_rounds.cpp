@@ -113,7 +113,8 @@ void Core::State::on_taken(const event::Taken& what) {
     if (found == starting.end()) continue;
     Starting& one = found->second;
     Partition& partition = one.partition;
-    if (taken.next_offset != partition.position) moved = &taken.place;
+    const bool as_loaded = taken.next_offset == partition.position;
+    if (!as_loaded) moved = &taken.place;
     if (phase == Phase::taking) {
       const auto ours = remembered.find(taken.place);
       const bool kept = ours != remembered.end() && ours->second.assignment + 1 == taken.assignment;
@@ -121,7 +122,8 @@ void Core::State::on_taken(const event::Taken& what) {
       partition.suspects = kept ? ours->second.suspects : unclean ? options.batch_messages : 0;
     }
     partition.position = taken.next_offset;
-    partition.assignment = taken.assignment;
+    // Where a first position came too late the row was not taken, and is not ours to give up.
+    partition.assignment = as_loaded || !one.start.set_next ? taken.assignment : 0;
   }
   // Moved by a consumer that does not know yet that it lost the partition.
   if (moved != nullptr) return start_over("the position of " + name_of(*moved) + " moved in the meantime");

@@ -53,7 +53,7 @@ void person_reset(const CoreOptions& options, const Loaded& loaded, Start& start
   start.commit_first = true;
   start.settle_reset = loaded.stored->reset_to.value_or(-1) >= 0;
   if (loaded.stored->reset_to == asked) return;  // Followed in an earlier life, which could not tell Kafka any more.
-  const std::string what = name_of(loaded.place) + ": the group's offset in Kafka was set to " + number(asked) +
+  const std::string what = name_of(loaded.place) + ": the group's offset in Kafka was reset to " + number(asked) +
                            " by a person or another tool; the database stands at " + number(stored);
   if (options.group_reset == GroupReset::ignore) {
     say(start, LogLevel::warning, what + " and decides (group_reset = follow would go there)");

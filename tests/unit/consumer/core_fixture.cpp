@@ -120,6 +120,7 @@ void ConsumerFixture::answer(const Command& command) {
     return;
   }
   log.push_back(line);
+  if (silent) return;
   std::visit(
       [this, &line](const auto& what) {
         using What = std::decay_t<decltype(what)>;
@@ -178,9 +179,12 @@ void ConsumerFixture::on(const command::Take& take) {
       test.stored = found->second;
       moved.erase(found);
     }
-    if (one.set_next && test.stored == one.loaded_next) test.stored = *one.set_next;
-    if (one.reset_to) test.reset_to = *one.reset_to;
-    taken.positions.push_back({one.place, test.stored.value_or(0), test.clean, ++assignments[one.place]});
+    const bool left = one.set_next && test.stored != one.loaded_next;
+    if (!left && one.set_next) test.stored = *one.set_next;
+    if (!left && one.reset_to) test.reset_to = *one.reset_to;
+    if (!left) ++assignments[one.place];
+    taken.positions.push_back({one.place, test.stored.value_or(0), test.clean, assignments[one.place]});
+    if (left) continue;
     test.clean = false;
   }
   step(taken);
@@ -201,6 +205,8 @@ void ConsumerFixture::on(const command::CommitKafka& commit) {
 void ConsumerFixture::on(const command::Apply& apply) {
   steady += handler_takes;
   wall += handler_takes;
+  if (fail_inside[apply.offset]-- > 0) return step(event::Closed{event::Closed::Result::failed, "disk is full"});
+  if (revoke_inside == apply.offset) revoked();
   auto& planned = answers[apply.offset];
   event::Applied answer;
   if (!planned.empty()) {

@@ -6,7 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "libinbox/src/consumer/core.hpp"
 
@@ -66,6 +69,9 @@ class ConsumerFixture {
   std::deque<std::string> load_failures;
   std::deque<std::string> take_failures;
   std::map<inbox::consumer::Place, std::int64_t> moved;  ///< Take finds these positions instead.
+  std::map<std::int64_t, int> fail_inside;               ///< So often the database fails in Apply of this message.
+  std::optional<std::int64_t> revoke_inside;             ///< A revocation comes while this message is applied.
+  bool silent = false;                                   ///< Nothing is answered.
   bool kafka_takes_commits = true;
   bool dead_letters_to_outbox = true;
   bool has_id = true;
@@ -90,3 +96,14 @@ class ConsumerFixture {
 [[nodiscard]] std::string line_of(const inbox::consumer::Command& command, WallTime wall);
 
 }  // namespace txbox::test
+
+namespace doctest {
+template <>
+struct StringMaker<txbox::test::Lines> {
+  static String convert(const txbox::test::Lines& lines) {
+    std::string text;
+    for (const std::string& line : lines) text += "\n    " + line;
+    return text.c_str();
+  }
+};
+}  // namespace doctest

@@ -212,6 +212,7 @@ TEST_CASE("a first position is not set over one that somebody else stored in the
   ConsumerFixture fixture;
   fixture.moved[{"o", 0}] = 9;
   fixture.assigned({{.committed = 5}});
+  CHECK(fixture.take() == Lines{"load o0", "take o0=5"});
   fixture.advance(1s);
   CHECK(fixture.take({"assign"}) == Lines{"assign o0@9"});
   CHECK(fixture.places.at({"o", 0}).stored == 9);
