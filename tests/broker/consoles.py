@@ -3,13 +3,13 @@
 
 import argparse
 import json
-import os
 import subprocess
 
 from support import harness, outbox_file, relay_process
-from support.harness import ROOT, check
+from support.harness import check
 from support.kafka import shared_bootstrap
 from support.kafka_log import create_topic
+from support.kafka_tools import Tools
 from support.murmur2 import partition_of
 
 KEYS = ["A1", "user42", "order-1", "", "é"]
@@ -58,28 +58,9 @@ def kcat(bootstrap, topic):
     )
 
 
-def tool(bootstrap, name, *arguments, text=None):
-    """Kafka's own tools, by scripts/kafka, against the shared broker."""
-    host_port = int(bootstrap.split(",")[0].rsplit(":", 1)[1])
-    environment = {**os.environ, "KAFKA_TEST_PORT": str(host_port), "KAFKA_TEST_DIR": str(tool.folder)}
-    tool.folder.mkdir(exist_ok=True)
-    (tool.folder / "nodes").write_text("1\n")
-    done = subprocess.run(
-        [ROOT / "scripts" / "kafka", name, *arguments],
-        env=environment,
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=90,
-    )
-    harness.require(done.returncode == 0, f"kafka {name}: {done.stderr[-1000:]}")
-    return done.stdout
-
-
 def java(run, bootstrap, topic):
-    tool.folder = run.path("console")
-    out = tool(
-        bootstrap,
+    tools = Tools(run, bootstrap)
+    out = tools.run(
         "consume",
         "--topic",
         topic,
@@ -106,8 +87,7 @@ def java(run, bootstrap, topic):
 
     golden = f"golden-{run.seed}"
     create_topic(bootstrap, golden, 12)
-    tool(
-        bootstrap,
+    tools.run(
         "produce",
         "--topic",
         golden,
