@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+"""The disk fills up while orders come: nothing is lost, nothing twice, and billing goes on when there is room again."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from support import harness
+from support.billing import Billing, Database, check_balances, check_invoices, check_logs_keep_secrets, drain
+from support.harness import check, let_pass, note
+from support.kafka import SKIPPED, shared_bootstrap
+from support.kafka_log import create_topic
+from support.offset_watch import OffsetWatch
+from support.order_load import Orders
+
+PARTITIONS = 3
+DISK_BYTES = 48 << 20
+ROOM_BYTES = 3 << 20  # left when the disk begins to fill
+FULL_SECONDS = 4
+INSIDE = "TXBOX_TEST_OWN_MOUNTS"
+
+
+def in_a_namespace_of_its_own():
+    """A small disk is mounted where nobody else sees it, and which goes with this process."""
+    if os.environ.get(INSIDE):
+        return
+    for options in (["--mount"], ["--mount", "--map-root-user"]):
+        words = ["unshare", *options]
+        if subprocess.run([*words, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            os.execvpe("unshare", [*words, sys.executable, *sys.argv], {**os.environ, INSIDE: "1"})
+    print("skipped: no small file system can be mounted here", file=sys.stderr)
+    sys.exit(SKIPPED)
+
+
+def fill(folder):
+    free = shutil.disk_usage(folder).free
+    with open(folder / "ballast", "wb") as ballast:
+        ballast.write(bytes(free - ROOM_BYTES))
+
+
+def wait_until_full(database, orders, billing):
+    """Full is when nothing more is applied for a while although orders wait."""
+    since, applied = time.monotonic(), -1
+
+    def stands_still():
+        nonlocal since, applied
+        billing.require_alive()
+        found = database.orders_applied()
+        if found != applied:
+            since, applied = time.monotonic(), found
+        return time.monotonic() - since > FULL_SECONDS and orders.count > applied + 100
+
+    harness.wait_until(stands_still, 90, "the disk is full", every=0.1)
+    note(f"full: {applied} orders applied, {orders.count} sent")
+
+
+def body(run):
+    bootstrap = shared_bootstrap()
+    topic, group = f"orders-disk-{run.seed}", f"billing-disk-{run.seed}"
+    create_topic(bootstrap, topic, PARTITIONS)
+    folder = run.path("disk")
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "txbox-test", folder], check=True)
+    run.at_end(lambda: subprocess.run(["umount", "--lazy", folder], check=False))
+    path = folder / "billing.db"
+    stage = (run, path, bootstrap, topic, "--invoices", "invoices")
+    database = Database(path, group)
+    run.at_end(database.close)
+    watch = OffsetWatch(run, bootstrap, {group: path})
+    orders = Orders(run, bootstrap, topic, PARTITIONS)
+    orders.start(300)
+    billing = Billing(*stage, group=group)
+    harness.wait_until(lambda: database.orders_applied() > 0, 30, "it applies something")
+
+    fill(folder)
+    wait_until_full(database, orders, billing)
+    watch.catch_up()
+    (folder / "ballast").unlink()
+    before = database.orders_applied()
+    harness.wait_until(lambda: database.orders_applied() > before, 40, "it goes on by itself once there is room")
+    let_pass(1, "it catches up under load")
+    orders.stop()
+    harness.wait_until(lambda: database.orders_applied() == orders.count, 60, "it applies all that waited")
+    check(billing.alive(), "the same process went on once there was room, and applied all that waited")
+    said = [line for line in billing.text().splitlines() if "full" in line.lower()]
+    check(said, f"its log says that the disk was full: {said[:1]}")
+    check(billing.terminate() == 0, "SIGTERM ends it with exit 0")
+    drain(*stage, group=group)
+    check_balances(database, orders, "after the disk was full")
+    check_invoices(database, orders, "invoices", "after the disk was full")
+    given_up = database.rows("SELECT count(*) FROM outbox WHERE topic = ?", f"{topic}.dlq")[0][0]
+    check(given_up == 0 and not database.parked(), "no order was given up for the disk's sake")
+    check(database.rows("PRAGMA integrity_check") == [("ok",)], "the file is whole")
+    watch.report("through the full disk")
+    check_logs_keep_secrets(run, orders)
+
+
+in_a_namespace_of_its_own()
+harness.main("full-disk", body, 240)
