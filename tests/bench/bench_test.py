@@ -47,6 +47,11 @@ class Writer(Benchmark):
         self.assert_throughput(result, "writer", "commits/s", 3)
         self.assertEqual(result["synchronous"], "normal")
 
+    def test_a_savepoint_a_message_is_measured(self):
+        result = self.measure("bench_savepoint", "--rows", 100, "--batch", 30, "--runs", 3)
+        self.assertEqual((result["name"], result["unit"], len(result["runs"])), ("savepoint", "us/message", 3))
+        self.assertGreater(min(min(run) for run in result["runs"]), 0)
+
     def test_full_and_payload_are_taken(self):
         result = self.measure("bench_writer", "--rows", 50, "--runs", 2, "--synchronous", "full", "--payload", 1000)
         self.assert_throughput(result, "writer", "commits/s", 2)
