@@ -138,6 +138,21 @@ class Installed(unittest.TestCase):
 
 
 class InstalledFromThisBuild(unittest.TestCase):
+    def test_an_application_finds_the_consumer_loop_and_librdkafka_with_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            prefix, build = pathlib.Path(folder, "prefix"), pathlib.Path(folder, "build")
+            run("cmake", "--install", BUILD, "--prefix", prefix)
+            self.assertTrue(list(prefix.rglob("FindRdKafka.cmake")))
+            configure(CONSUMER, build, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCONSUMER_COMPONENTS=inbox_consumer",
+                      "-DCONSUMER_PROGRAM=billing.cpp")
+            run("cmake", "--build", build)
+            file = pathlib.Path(folder, "billing.db")
+            self.assertRegex(run(build / "consumer", file), r"^3\.")
+            db = sqlite3.connect(file)
+            self.assertEqual(db.execute("SELECT count(*) FROM inbox").fetchone(), (0,))
+            self.assertEqual(db.execute("PRAGMA journal_mode").fetchone(), ("wal",))
+            db.close()
+
     def test_the_relay_is_installed_and_runs(self):
         with tempfile.TemporaryDirectory() as prefix:
             run("cmake", "--install", BUILD, "--prefix", prefix)

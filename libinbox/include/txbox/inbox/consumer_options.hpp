@@ -57,10 +57,10 @@ enum class DeadLetters {
 };
 
 struct ConsumerOptions {
-  std::string database;  ///< The SQLite file with the effects. Made, and set to WAL, where it is not there.
-  std::string group;     ///< Kafka's consumer group and the inbox's: 1-255 bytes.
+  std::string database = {};  ///< The SQLite file with the effects. Made, and set to WAL, where it is not there.
+  std::string group = {};     ///< Kafka's consumer group and the inbox's: 1-255 bytes.
   /// librdkafka properties, with bootstrap.servers. One that breaks a promise (enable.auto.commit, ...) is refused.
-  std::vector<std::pair<std::string, std::string>> kafka;
+  std::vector<std::pair<std::string, std::string>> kafka = {};
 
   /// Tries until a message becomes a dead letter; tries that the process did not survive count. At least 1.
   int attempts = 5;
@@ -84,7 +84,7 @@ struct ConsumerOptions {
   /// Kafka is told of the position at most this often; what it does not know yet comes again and is a duplicate.
   std::chrono::milliseconds kafka_commit_interval{200};
 
-  LogSink log;  ///< Called from the thread that runs the consumer.
+  LogSink log = {};  ///< Called from the thread that runs the consumer.
 };
 
 /// Applies one message on `db`, which is inside an open transaction that holds the write lock: keep it short, and

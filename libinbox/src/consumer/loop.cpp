@@ -1,0 +1,163 @@
+#include "libinbox/src/consumer/loop.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <txbox/base/clock.hpp>
+#include <txbox/base/failpoint.hpp>
+
+#include "libinbox/src/consumer/error_text.hpp"
+#include "libinbox/src/consumer/event_identity.hpp"
+
+namespace txbox::inbox::consumer {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// A stop is noticed between polls.
+constexpr std::chrono::milliseconds kLongestPoll = 50ms;
+
+std::vector<std::string> topics_of(const Subscriptions& subscriptions) {
+  std::vector<std::string> topics;
+  for (const auto& [topic, subscription] : subscriptions) topics.push_back(topic);
+  return topics;
+}
+
+}  // namespace
+
+Loop::Loop(const ConsumerOptions& options, const Subscriptions& subscriptions, DatabaseSide& database,
+           const CoreOptions& core, std::function<void(const CoreStatus&)> publish)
+    : options_(options),
+      subscriptions_(subscriptions),
+      database_(database),
+      kafka_(options, topics_of(subscriptions)),
+      core_(core),
+      publish_(std::move(publish)) {}
+
+void Loop::run(const std::stop_token& stop) {
+  try {
+    if (!join(stop)) return;
+    bool stopping = false;
+    while (!ended_) {
+      if (stop.stop_requested() && !std::exchange(stopping, true)) {
+        step(event::StopRequested{});
+      } else {
+        poll_once();
+      }
+    }
+  } catch (...) {
+    database_.roll_back();
+    throw;
+  }
+  if (failure_) throw *failure_;
+}
+
+bool Loop::join(const std::stop_token& stop) {
+  cluster_id_ = kafka_.join(stop);
+  if (cluster_id_.empty()) return false;
+  // Each try waits for the lock as long as the connection does.
+  while (!database_.use_cluster(cluster_id_)) {
+    if (stop.stop_requested()) return false;
+  }
+  return true;
+}
+
+void Loop::poll_once() {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(core_.next_tick() - system_clock().steady_now());
+  auto polled = kafka_.poll(std::clamp<std::chrono::milliseconds>(left, 0ms, kLongestPoll));
+  if (!polled) return step(event::PollIdle{});
+  if (auto* message = std::get_if<Message>(&*polled)) return arrive(std::move(*message));
+  step(std::move(std::get<Event>(*polled)));
+}
+
+void Loop::arrive(Message&& message) {
+  if (message.event_id.empty() && options_.missing_id == MissingId::coordinates) {
+    message.event_id = event_id_of_place(cluster_id_, message);
+  }
+  const auto subscription = subscriptions_.find(message.topic);
+  event::Arrived arrived{.place = {.topic = message.topic, .partition = message.partition},
+                         .offset = message.offset,
+                         .bytes = bytes_of(message),
+                         .has_id = !message.event_id.empty(),
+                         .has_prepare = static_cast<bool>(subscription->second.prepare)};
+  messages_.add(arrived.place, std::move(message));
+  step(std::move(arrived));
+}
+
+/// Carries out what the core asks for, and tells it the answers, until it asks for nothing more.
+void Loop::step(Event event) {
+  std::vector<Event> events;
+  events.push_back(std::move(event));
+  Commands commands;
+  for (std::size_t at = 0; at < events.size() && !ended_; ++at) {
+    commands.clear();
+    core_.step(system_clock().steady_now(), system_clock().wall_now(), events[at], commands);
+    for (Command& command : commands) {
+      std::visit([this](auto& wish) { carry_out(wish); }, command);
+    }
+    std::move(answers_.begin(), answers_.end(), std::back_inserter(events));
+    answers_.clear();
+    if (std::holds_alternative<event::Closed>(events[at])) publish_(core_.status());
+  }
+}
+
+void Loop::carry_out(command::Load& load) {
+  event::PositionsLoaded loaded{.round = load.round, .places = {}};
+  for (const Place& place : load.places) loaded.places.emplace_back().place = place;
+  try {
+    for (event::PositionsLoaded::Loaded& place : loaded.places) database_.load(place);
+    kafka_.load(loaded.places);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::busy && error.code() != ErrorCode::broker_unavailable) throw;
+    answers_.emplace_back(event::LoadFailed{.round = load.round, .reason = error.what()});
+    return;
+  }
+  answers_.emplace_back(std::move(loaded));
+}
+
+void Loop::carry_out(command::GiveUp& give_up) {
+  try {
+    database_.give_up(give_up);
+  } catch (const Error& error) {
+    say(LogLevel::warning, std::string("partitions could not be given up in order: ") + error.what());
+  }
+}
+
+void Loop::carry_out(command::Prepare& prepare) {
+  const Message& message = messages_.at(prepare.place, prepare.offset);
+  event::Prepared prepared;
+  try {
+    subscriptions_.find(prepare.place.topic)->second.prepare(message);
+  } catch (...) {
+    prepared = {.failed = true, .reason = reason_of(std::current_exception())};
+  }
+  answers_.emplace_back(std::move(prepared));
+}
+
+void Loop::carry_out(command::Apply& apply) {
+  Message& message = messages_.at(apply.place, apply.offset);
+  message.attempt = apply.attempt;
+  answers_.push_back(database_.apply(message, subscriptions_.find(apply.place.topic)->second.handler));
+}
+
+void Loop::carry_out(command::DeadLetter& letter) {
+  answers_.push_back(database_.dead_letter(letter, messages_.at(letter.place, letter.offset)));
+}
+
+void Loop::carry_out(command::Close& close) { answers_.push_back(database_.close(close)); }
+
+void Loop::carry_out(command::CommitKafka& commit) {
+  database_.barrier();
+  TXBOX_FAILPOINT("consumer:before_kafka_commit");
+  kafka_.commit(commit, answers_);
+  TXBOX_FAILPOINT("consumer:after_kafka_commit");
+}
+
+void Loop::carry_out(command::Fail& fail) {
+  failure_.emplace(fail.code, fail.text);
+  ended_ = true;
+}
+
+}  // namespace txbox::inbox::consumer
