@@ -1,5 +1,3 @@
-#include <sqlite3.h>
-
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -9,9 +7,9 @@
 #include <txbox/base/event_id.hpp>
 #include <txbox/store/outbox_queries.hpp>
 #include <txbox/store/statement.hpp>
-#include <txbox/store/transaction.hpp>
 
 #include "outbox_sql.hpp"
+#include "snapshot.hpp"
 
 namespace txbox::store {
 
@@ -22,16 +20,6 @@ constexpr std::size_t kRowsPerSnapshot = 256;
 /// A composed event id carries its row's time. Times are nearly in the order of ids, so it is looked for this near to
 /// where its time belongs, and in the whole table only after that.
 constexpr std::int64_t kNearIds = 20'000;
-
-class Snapshot {
- public:
-  explicit Snapshot(sqlite3* db) {
-    if (sqlite3_get_autocommit(db) != 0) transaction_.emplace(db);
-  }
-
- private:
-  std::optional<ReadTransaction> transaction_;
-};
 
 std::string optional_text(const Statement& row, int column) { return std::string(row.column_text(column)); }
 

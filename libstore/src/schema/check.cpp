@@ -89,6 +89,16 @@ void verify_outbox_schema(sqlite3* db) { verify(db, schema::outbox_part()); }
 
 void verify_inbox_schema(sqlite3* db) { verify(db, schema::inbox_part()); }
 
+Boxes verify_boxes(sqlite3* db) {
+  Boxes boxes;
+  boxes.outbox = schema::presence_of(db, schema::outbox_part()) != schema::Presence::absent;
+  boxes.inbox = schema::presence_of(db, schema::inbox_part()) != schema::Presence::absent;
+  // Of a file with neither box the outbox is named, which is what most files have.
+  if (boxes.outbox || !boxes.inbox) verify_outbox_schema(db);
+  if (boxes.inbox) verify_inbox_schema(db);
+  return boxes;
+}
+
 StoreIdentity read_identity(sqlite3* db) {
   schema::require_known_version(db);
   StoreIdentity identity;

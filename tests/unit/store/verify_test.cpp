@@ -98,3 +98,29 @@ TEST_CASE("a copy by VACUUM INTO has the same schema") {
   verify_outbox_schema(copy);
   txbox::store::verify_inbox_schema(copy);
 }
+
+TEST_CASE("a file with one box is verified for that one, and a file with neither is not installed") {
+  const TempDir dir;
+  AppDatabase neither(dir.file("neither.db"));
+  const auto error = error_of([&] { txbox::store::verify_boxes(neither); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::not_installed);
+
+  AppDatabase app(dir.file("a.db"));
+  install(app, {.outbox = false});
+  CHECK_FALSE(txbox::store::verify_boxes(app).outbox);
+  CHECK(txbox::store::verify_boxes(app).inbox);
+  install(app, {});
+  CHECK(txbox::store::verify_boxes(app).outbox);
+  for (const char* damage : {"DROP TABLE inbox_epochs", "DROP TRIGGER outbox_guard"}) {
+    app.run(damage);
+    const auto damaged = error_of([&] { txbox::store::verify_boxes(app); });
+    REQUIRE(damaged.has_value());
+    CHECK(damaged->code() == ErrorCode::schema_differs);
+  }
+
+  AppDatabase outbox(dir.file("o.db"));
+  install(outbox, {.inbox = false});
+  CHECK(txbox::store::verify_boxes(outbox).outbox);
+  CHECK_FALSE(txbox::store::verify_boxes(outbox).inbox);
+}

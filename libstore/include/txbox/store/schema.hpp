@@ -38,6 +38,12 @@ InstallResult install(sqlite3* db, const InstallOptions& options);
 /// every table, index, trigger and view. Throws not_installed, schema_newer or schema_differs, naming the object.
 void verify_outbox_schema(sqlite3* db);
 void verify_inbox_schema(sqlite3* db);
+/// Which boxes' tables the file has, each verified as above. Throws not_installed when it has neither.
+struct Boxes {
+  bool outbox = false;
+  bool inbox = false;
+};
+Boxes verify_boxes(sqlite3* db);
 
 /// txbox_meta: identity of the store. incarnation rises with `outbox-relay adopt`.
 struct StoreIdentity {
