@@ -16,6 +16,10 @@ using Action = std::function<ExitCode()>;
 /// Each adds one subcommand with its flags and sets `chosen` when a person uses it. `chosen` outlives the parse.
 void add_adopt_command(CLI::App& app, Action& chosen);
 void add_demo_command(CLI::App& app, Action& chosen);
+/// `inbox`, and the commands below it.
+void add_inbox_command(CLI::App& app, Action& chosen);
+void add_inbox_ls_command(CLI::App& inbox, Action& chosen);
+void add_inbox_status_command(CLI::App& inbox, Action& chosen);
 void add_init_command(CLI::App& app, Action& chosen);
 void add_park_command(CLI::App& app, Action& chosen);
 void add_prune_command(CLI::App& app, Action& chosen);

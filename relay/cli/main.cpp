@@ -27,6 +27,7 @@ Examples:
   outbox-relay status --db shop.db
   outbox-relay ls --db shop.db --state parked
   outbox-relay retry --db shop.db --topic orders
+  outbox-relay inbox status --db billing.db
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 a check did not hold, 20 file moved or deleted, 21 corrupt or not a database,
 22 restored from an older copy, 23 schema newer than this program, 24 another relay holds the file, 75 try later,
@@ -39,15 +40,25 @@ int usage_error(const std::string& text) {
 
 /// Names the subcommand that a typo is nearest to; CLI11 would only say that arguments were not expected.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return {};
-  const std::string typed = argv[1];
-  std::vector<std::string> known;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->get_name() == typed) return {};
-    known.push_back(command->get_name());
+  const CLI::App* above = &app;
+  std::string line;
+  for (int at = 1; at < argc && argv[at][0] != '-'; ++at) {
+    const std::string typed = argv[at];
+    const CLI::App* next = nullptr;
+    std::vector<std::string> known;
+    for (const CLI::App* command : above->get_subcommands([](const CLI::App*) { return true; })) {
+      if (command->get_name() == typed) next = command;
+      known.push_back(command->get_name());
+    }
+    if (known.empty()) return {};
+    line += (line.empty() ? "" : " ") + printable(typed);
+    if (next == nullptr) {
+      const std::string nearest = base::nearest_word(typed, known);
+      return "there is no command " + line + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+    }
+    above = next;
   }
-  const std::string nearest = base::nearest_word(typed, known);
-  return "there is no command " + printable(typed) + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+  return {};
 }
 
 int run_command_line(int argc, char** argv) {
@@ -66,6 +77,7 @@ int run_command_line(int argc, char** argv) {
   add_skip_command(app, chosen);
   add_prune_command(app, chosen);
   add_adopt_command(app, chosen);
+  add_inbox_command(app, chosen);
   if (const std::string text = unknown_command(app, argc, argv); !text.empty()) return usage_error(text);
   try {
     app.parse(argc, argv);

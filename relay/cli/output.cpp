@@ -1,35 +1,12 @@
 #include "relay/cli/output.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <ctime>
 
-#include <nlohmann/json.hpp>
-
-#include <txbox/base/base64.hpp>
 #include <txbox/base/utf8.hpp>
 
 namespace txbox::relay {
-
-namespace {
-
-// Keys in the order of the contract, not of the alphabet.
-using Json = nlohmann::ordered_json;
-
-Json bytes_as_json(BytesView bytes) {
-  if (bytes.is_null()) return nullptr;
-  if (base::is_utf8(bytes.view())) return std::string(bytes.view());
-  return Json{{"base64", base::base64_encode(bytes.view())}};
-}
-
-/// Text columns that are UTF-8 by contract; a file that breaks it is shown all the same.
-Json text_as_json(const std::string& text) { return bytes_as_json(std::string_view(text)); }
-
-template <typename Number>
-Json optional_as_json(const std::optional<Number>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 std::string bytes_as_text(BytesView bytes) { return bytes.is_null() ? "(null)" : printable(bytes.view()); }
 
@@ -41,8 +18,6 @@ std::string padded(std::string text, std::size_t width) {
 std::string shortened(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 3) + "...";
 }
-
-}  // namespace
 
 std::string printable(std::string_view bytes) {
   std::string text;
@@ -80,24 +55,27 @@ std::string to_iso_time(std::int64_t ms) {
   return text.data();
 }
 
+JsonObject row_object(const store::StatusRow& row, bool with_headers, bool with_payload) {
+  JsonObject json;
+  json.number("id", row.id)
+      .text("event_id", row.event_id)
+      .text("topic", row.topic)
+      .bytes("key", row.key)
+      .text("state", row.state)
+      .number("attempts", row.attempts)
+      .number("due_at", row.due_at_ms)
+      .text_or_null("last_error", row.last_error)
+      .number("partition", row.partition)
+      .number("offset", row.offset)
+      .number("created_at", row.created_at_ms)
+      .number("sent_at", row.sent_at_ms);
+  if (with_headers) json.bytes("headers", row.headers);
+  if (with_payload) json.bytes("payload", row.payload);
+  return json;
+}
+
 std::string row_as_json(const store::StatusRow& row, bool with_headers, bool with_payload) {
-  Json json{
-      {"id", row.id},
-      {"event_id", text_as_json(row.event_id)},
-      {"topic", text_as_json(row.topic)},
-      {"key", bytes_as_json(row.key)},
-      {"state", row.state},
-      {"attempts", row.attempts},
-      {"due_at", optional_as_json(row.due_at_ms)},
-      {"last_error", row.last_error ? text_as_json(*row.last_error) : Json(nullptr)},
-      {"partition", optional_as_json(row.partition)},
-      {"offset", optional_as_json(row.offset)},
-      {"created_at", row.created_at_ms},
-      {"sent_at", optional_as_json(row.sent_at_ms)},
-  };
-  if (with_headers) json["headers"] = bytes_as_json(row.headers);
-  if (with_payload) json["payload"] = bytes_as_json(row.payload);
-  return json.dump();
+  return row_object(row, with_headers, with_payload).str();
 }
 
 std::string row_as_text(const store::StatusRow& row, bool with_payload) {
@@ -138,50 +116,6 @@ std::string row_as_line(const store::StatusRow& row) {
          padded(shortened(printable(row.topic), 20), 21) + padded(shortened(bytes_as_text(row.key), 20), 21) +
          padded(printable(row.event_id) + " ", 38) + padded(to_iso_time(row.created_at_ms), 26) +
          (row.last_error ? printable(*row.last_error) : "-") + "\n";
-}
-
-double oldest_ready_seconds(const store::OutboxCounts& counts, std::int64_t now_ms) noexcept {
-  if (!counts.oldest_ready_created_at_ms) return -1;
-  // A writer's clock may be ahead of ours.
-  return static_cast<double>(std::max<std::int64_t>(0, now_ms - *counts.oldest_ready_created_at_ms)) / 1000.0;
-}
-
-std::string counts_as_json(const store::OutboxCounts& counts, std::int64_t now_ms) {
-  const double age = oldest_ready_seconds(counts, now_ms);
-  const Json json{
-      {"ready", counts.ready},
-      {"scheduled", counts.scheduled},
-      {"sent", counts.sent},
-      {"parked", counts.parked},
-      {"blocked", counts.blocked},
-      {"waiting", counts.waiting},
-      {"skipped", counts.skipped},
-      {"oldest_ready_seconds", age < 0 ? Json(nullptr) : Json(age)},
-      {"blocked_keys", counts.blocked_keys},
-      {"newest_id", counts.newest_id},
-      {"settled_through", counts.settled_through},
-  };
-  return json.dump();
-}
-
-std::string counts_as_text(const store::OutboxCounts& counts, std::int64_t now_ms) {
-  const double age = oldest_ready_seconds(counts, now_ms);
-  std::string text;
-  const auto line = [&text](const char* name, std::int64_t value) {
-    text += padded(name, 14) + std::to_string(value) + "\n";
-  };
-  line("ready", counts.ready);
-  line("scheduled", counts.scheduled);
-  line("sent", counts.sent);
-  line("parked", counts.parked);
-  line("blocked", counts.blocked);
-  line("waiting", counts.waiting);
-  line("skipped", counts.skipped);
-  line("blocked keys", counts.blocked_keys);
-  std::array<char, 32> seconds{};
-  std::snprintf(seconds.data(), seconds.size(), "%.1f s", age);
-  text += padded("oldest ready", 14) + (age < 0 ? "-" : seconds.data()) + "\n";
-  return text;
 }
 
 }  // namespace txbox::relay

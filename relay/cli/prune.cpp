@@ -26,8 +26,8 @@ constexpr char kExamples[] = R"(Examples:
   outbox-relay prune --db shop.db --older-than 12h --reason "disk is filling up" --json
 
 Deletes rows that Kafka acknowledged, and skipped rows that were written, longer ago than that. Whatever is not
-sent stays, and so does the newest row. It works in short transactions beside a running relay, or without one. SQLite
-uses the space again; the file does not become smaller.)";
+sent stays, and so does the newest row. The inbox is not touched: claims stay, however old. It works in short
+transactions beside a running relay, or without one. SQLite uses the space again; the file does not become smaller.)";
 
 struct PruneFlags {
   std::string db;

@@ -1,17 +1,12 @@
 #include "relay/cli/row_answer.hpp"
 
-#include <nlohmann/json.hpp>
-
-#include <txbox/base/base64.hpp>
-#include <txbox/base/utf8.hpp>
-
+#include "relay/cli/json_object.hpp"
 #include "relay/cli/output.hpp"
 
 namespace txbox::relay {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using store::ToolAction;
 using store::ToolOutcome;
 
@@ -55,15 +50,13 @@ std::string answer_as_text(ToolAction action, const RowAnswer& answer, bool dry_
 }
 
 std::string answer_as_json(ToolAction action, const RowAnswer& answer, bool dry_run) {
-  const Json json{
-      {"event_id",
-       base::is_utf8(answer.event_id) ? Json(answer.event_id) : Json{{"base64", base::base64_encode(answer.event_id)}}},
-      {"id", answer.id ? Json(*answer.id) : Json(nullptr)},
-      {"action", store::to_string(action)},
-      {"dry_run", dry_run},
-      {"outcome", outcome_word(answer.outcome)},
-  };
-  return json.dump();
+  JsonObject json;
+  json.text("event_id", answer.event_id)
+      .number("id", answer.id)
+      .text("action", store::to_string(action))
+      .truth("dry_run", dry_run)
+      .text("outcome", outcome_word(answer.outcome));
+  return json.str();
 }
 
 void ChoiceAnswer::add(ToolOutcome outcome) noexcept {
@@ -77,11 +70,13 @@ void ChoiceAnswer::add(ToolOutcome outcome) noexcept {
 }
 
 std::string ChoiceAnswer::as_json() const {
-  const Json json{
-      {"action", store::to_string(action)}, {"chosen", chosen}, {"changed", changed},
-      {"already_sent", already_sent},       {"left", left},
-  };
-  return json.dump();
+  JsonObject json;
+  json.text("action", store::to_string(action))
+      .number("chosen", static_cast<std::int64_t>(chosen))
+      .number("changed", static_cast<std::int64_t>(changed))
+      .number("already_sent", static_cast<std::int64_t>(already_sent))
+      .number("left", static_cast<std::int64_t>(left));
+  return json.str();
 }
 
 }  // namespace txbox::relay

@@ -1,11 +1,14 @@
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 
+#include <txbox/store/inbox_queries.hpp>
 #include <txbox/store/outbox_queries.hpp>
 
 #include "relay/cli/commands.hpp"
+#include "relay/cli/inbox_output.hpp"
 #include "relay/cli/open_file.hpp"
 #include "relay/cli/output.hpp"
 
@@ -21,14 +24,16 @@ struct ShowFlags {
 };
 
 ExitCode show(const ShowFlags& flags) {
-  const auto connection = open_for_reading(flags.db);
-  const auto row = store::find_outbox_row(connection.handle(), flags.event_id);
-  if (!row) {
+  const ReadableFile file = open_any_for_reading(flags.db);
+  EventReport event{.event_id = flags.event_id, .row = std::nullopt, .inbox = {}};
+  if (file.boxes.outbox) event.row = store::find_outbox_row(file.connection.handle(), flags.event_id);
+  if (file.boxes.inbox) event.inbox = store::find_inbox_event(file.connection.handle(), flags.event_id, flags.payload);
+  if (!event.row && event.inbox.claims.empty() && event.inbox.parked.empty()) {
     std::fprintf(stderr, "outbox-relay: no event %s in %s\n", printable(flags.event_id).c_str(), flags.db.c_str());
     return ExitCode::failure;
   }
   const std::string text =
-      flags.json ? row_as_json(*row, true, flags.payload) + "\n" : row_as_text(*row, flags.payload);
+      flags.json ? event_as_json(event, flags.payload) + "\n" : event_as_text(event, flags.payload);
   std::fputs(text.c_str(), stdout);
   return ExitCode::ok;
 }
@@ -37,7 +42,8 @@ ExitCode show(const ShowFlags& flags) {
 
 void add_show_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<ShowFlags>();
-  CLI::App* command = app.add_subcommand("show", "Show one event");
+  CLI::App* command =
+      app.add_subcommand("show", "Show one event: its outbox row, and what consumer groups did with it");
   command->add_option("--db", flags->db, "The database file")->required()->envname("OUTBOX_RELAY_DB");
   command->add_option("EVENT_ID", flags->event_id, "The event's id, as consumers see it in header `id`")->required();
   command->add_flag("--payload", flags->payload, "With its payload");

@@ -69,26 +69,25 @@ TEST_CASE("no key can drive a terminal") {
   CHECK(printable("\xc2\x9b\xff") == "\\xc2\\x9b\\xff");
 }
 
+TEST_CASE("JSON is safe on a terminal too, and says the same") {
+  store::StatusRow hostile = row();
+  hostile.key =
+      "\x1b[2J\x7f\xc2\x9b"
+      "2J \xc2\xa0 \xc3\x9b \\u009b \"";
+  hostile.event_id = "\xc2\x80";
+  const std::string text = row_as_json(hostile, false, false);
+  CHECK(text.find('\x7f') == std::string::npos);
+  CHECK(text.find("\xc2\x9b") == std::string::npos);
+  CHECK(text.find("\xc2\xa0 \xc3\x9b") != std::string::npos);
+  const auto json = nlohmann::json::parse(text);
+  CHECK(Bytes(json["key"].get<std::string>()) == hostile.key);
+  CHECK(json["event_id"] == hostile.event_id);
+}
+
 TEST_CASE("times are ISO 8601 in UTC") {
   CHECK(to_iso_time(0) == "1970-01-01T00:00:00.000Z");
   CHECK(to_iso_time(1'700'000'000'123) == "2023-11-14T22:13:20.123Z");
   CHECK(to_iso_time(-1) == "1969-12-31T23:59:59.999Z");
-}
-
-TEST_CASE("status as JSON has every count, and null for the age when nothing is ready") {
-  store::OutboxCounts counts;
-  counts.sent = 5;
-  counts.parked = 1;
-  auto json = nlohmann::json::parse(counts_as_json(counts, 2'000));
-  CHECK(json["sent"] == 5);
-  CHECK(json["parked"] == 1);
-  for (const char* name : {"ready", "scheduled", "blocked", "waiting", "skipped"}) CHECK(json[name] == 0);
-  CHECK(json["oldest_ready_seconds"] == nullptr);
-  counts.oldest_ready_created_at_ms = 500;
-  json = nlohmann::json::parse(counts_as_json(counts, 2'000));
-  CHECK(json["oldest_ready_seconds"] == 1.5);
-  counts.oldest_ready_created_at_ms = 3'000;
-  CHECK(oldest_ready_seconds(counts, 2'000) == 0);
 }
 
 }  // namespace txbox::relay

@@ -1,0 +1,92 @@
+#include "relay/cli/status_output.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <string_view>
+
+#include "relay/cli/inbox_output.hpp"
+#include "relay/cli/output.hpp"
+
+namespace txbox::relay {
+
+namespace {
+
+constexpr std::size_t kNameWidth = 14;
+
+std::string counts_as_text(const store::OutboxCounts& counts, std::int64_t now_ms) {
+  const double age = oldest_ready_seconds(counts, now_ms);
+  std::string text;
+  const auto line = [&text](const char* name, std::int64_t value) {
+    text += padded(name, kNameWidth) + std::to_string(value) + "\n";
+  };
+  line("ready", counts.ready);
+  line("scheduled", counts.scheduled);
+  line("sent", counts.sent);
+  line("parked", counts.parked);
+  line("blocked", counts.blocked);
+  line("waiting", counts.waiting);
+  line("skipped", counts.skipped);
+  line("blocked keys", counts.blocked_keys);
+  std::array<char, 32> seconds{};
+  std::snprintf(seconds.data(), seconds.size(), "%.1f s", age);
+  text += padded("oldest ready", kNameWidth) + (age < 0 ? "-" : seconds.data()) + "\n";
+  return text;
+}
+
+std::string groups_as_text(const FileStatus& status) {
+  std::string text = padded("inbox groups", kNameWidth) + std::to_string(status.groups.size()) +
+                     (status.more_groups ? " and more" : "") + "\n";
+  for (const store::InboxGroup& group : status.groups) text += "  " + group_as_line(group);
+  return text;
+}
+
+}  // namespace
+
+double oldest_ready_seconds(const store::OutboxCounts& counts, std::int64_t now_ms) noexcept {
+  if (!counts.oldest_ready_created_at_ms) return -1;
+  // A writer's clock may be ahead of ours.
+  return static_cast<double>(std::max<std::int64_t>(0, now_ms - *counts.oldest_ready_created_at_ms)) / 1000.0;
+}
+
+std::int64_t parked_in_all(const FileStatus& status) noexcept {
+  std::int64_t parked = status.counts.parked;
+  for (const store::InboxGroup& group : status.groups) parked += group.parked_messages;
+  return parked;
+}
+
+std::string status_as_json(const FileStatus& status, std::int64_t now_ms) {
+  const store::OutboxCounts& counts = status.counts;
+  const double age = oldest_ready_seconds(counts, now_ms);
+  std::vector<JsonObject> groups;
+  for (const store::InboxGroup& group : status.groups) groups.push_back(group_object(group));
+  std::vector<std::string_view> boxes;
+  if (status.boxes.outbox) boxes.emplace_back("outbox");
+  if (status.boxes.inbox) boxes.emplace_back("inbox");
+  JsonObject json;
+  json.number("ready", counts.ready)
+      .number("scheduled", counts.scheduled)
+      .number("sent", counts.sent)
+      .number("parked", counts.parked)
+      .number("blocked", counts.blocked)
+      .number("waiting", counts.waiting)
+      .number("skipped", counts.skipped)
+      .real("oldest_ready_seconds", age < 0 ? std::nullopt : std::optional(age))
+      .number("blocked_keys", counts.blocked_keys)
+      .number("newest_id", counts.newest_id)
+      .number("settled_through", counts.settled_through)
+      .list("inbox_groups", groups)
+      .truth("more_inbox_groups", status.more_groups)
+      .words("boxes", boxes);
+  return json.str();
+}
+
+std::string status_as_text(const FileStatus& status, std::int64_t now_ms) {
+  std::string text =
+      status.boxes.outbox ? counts_as_text(status.counts, now_ms) : padded("outbox", kNameWidth) + "none\n";
+  text += status.boxes.inbox ? groups_as_text(status) : padded("inbox", kNameWidth) + "none\n";
+  return text;
+}
+
+}  // namespace txbox::relay

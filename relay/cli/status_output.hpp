@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <txbox/store/inbox_queries.hpp>
+#include <txbox/store/outbox_queries.hpp>
+#include <txbox/store/schema.hpp>
+
+namespace txbox::relay {
+
+/// What `status` knows of a file. A box that the file does not have counts nothing.
+struct FileStatus {
+  store::Boxes boxes;
+  store::OutboxCounts counts;
+  std::vector<store::InboxGroup> groups;  ///< Without details.
+  bool more_groups = false;
+};
+
+/// One object: the outbox's counts, then `inbox_groups`, and in `boxes` the boxes whose tables the file has.
+/// `now_ms` makes an age of the oldest ready row's time.
+[[nodiscard]] std::string status_as_json(const FileStatus& status, std::int64_t now_ms);
+[[nodiscard]] std::string status_as_text(const FileStatus& status, std::int64_t now_ms);
+/// Seconds since the oldest ready row was written; negative when there is none.
+[[nodiscard]] double oldest_ready_seconds(const store::OutboxCounts& counts, std::int64_t now_ms) noexcept;
+/// Rows of the outbox and messages of all consumer groups that wait for a person.
+[[nodiscard]] std::int64_t parked_in_all(const FileStatus& status) noexcept;
+
+}  // namespace txbox::relay
