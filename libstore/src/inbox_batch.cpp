@@ -31,7 +31,10 @@ InboxStore::State::State(Connection& borrowed, std::string_view consumer_group)
       forget_attempts(db(), sql::kForgetAttempts) {}
 
 void InboxStore::State::require_batch(std::string_view what) const {
-  if (begun && !lost && sqlite3_get_autocommit(db()) == 0) return;
+  if (!begun || lost || sqlite3_get_autocommit(db()) != 0) throw_over(what);
+}
+
+void InboxStore::State::throw_over(std::string_view what) const {
   throw Error(ErrorCode::no_transaction,
               std::string(what) + ": the consumer's transaction is over" +
                   (begun ? ": a handler must not COMMIT or ROLLBACK, and some errors of SQLite roll back by themselves"
@@ -109,19 +112,20 @@ bool InboxStore::transaction_open() const noexcept {
 
 void InboxStore::State::move_savepoint(Statement& statement, std::string_view what) {
   require_batch(what);
-  for (bool again = false;; again = true) {
+  try {
     try {
-      return statement.execute();
+      statement.execute();
     } catch (const Error& error) {
+      if (error.code() != ErrorCode::busy) throw;
       // A handler's INSERT ... RETURNING that was not read to its end is busy for ever until somebody resets it.
-      if (error.code() == ErrorCode::busy && !again) {
-        reset_unfinished(db(), true);
-        continue;
-      }
-      if (error.code() != ErrorCode::failure) throw;
-      lost = true;
-      require_batch(what);
+      reset_unfinished(db(), true);
+      statement.execute();
     }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::failure) throw;
+    // No such savepoint: the handler ended the transaction, and whatever is open now is none of this batch.
+    lost = true;
+    throw_over(what);
   }
 }
 

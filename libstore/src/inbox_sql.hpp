@@ -3,7 +3,7 @@
 #include <string_view>
 
 /// The statements of the consumer's side. All that are asked for a message or a batch find their rows by a table's own
-/// key or add one; tests/unit/store/inbox_query_plan_test.cpp asks the planner about each. `main.` everywhere: on this
+/// key or add one; tests/unit/store/inbox_store_plan_test.cpp asks the planner about each. `main.` everywhere: on this
 /// connection the application's handlers run, and a TEMP table or an ATTACHed file may carry the same name.
 namespace txbox::store::sql {
 

@@ -22,6 +22,7 @@ struct InboxStore::State {
 
   /// Throws no_transaction where the batch's transaction is over: what is written then would commit alone.
   void require_batch(std::string_view what) const;
+  [[noreturn]] void throw_over(std::string_view what) const;
   /// The first parameters of most statements: group, cluster, topic, partition.
   Statement& bind_place(Statement& statement, const InboxPlace& place) const;
   /// True when a row changed.
