@@ -16,14 +16,14 @@ class Billing:
 
     lives = 0
 
-    def __init__(self, run, db, bootstrap, topic, *more, group="billing", **environment):
+    def __init__(self, run, db, bootstrap, topic, *more, group="billing", prefix=(), **environment):
         Billing.lives += 1
         self.db = db
         self.log_path = run.path(f"billing-{Billing.lives:03}.log")
         self.log = open(self.log_path, "wb")
         arguments = ["--db", db, "--brokers", bootstrap, "--group", group, "--topic", topic, *FAST_SESSION, *more]
         self.process = spawn(
-            [binary("billing_service"), *arguments],
+            [*prefix, binary("billing_service"), *arguments],
             env={**os.environ, **environment},
             stdout=self.log,
             stderr=subprocess.STDOUT,

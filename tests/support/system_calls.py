@@ -1,4 +1,4 @@
-"""Reads strace's output (-f -y) for one question: was the WAL synced between reading a row and sending it?"""
+"""Reads strace's output (-f -y): was the WAL synced between reading a row and sending it, or writing and telling?"""
 
 import re
 
@@ -32,6 +32,24 @@ def unsynced_markers(lines, wal_name, markers):
         elif not any(read < began and ended < sends[marker] for read in reads[marker] for began, ended in syncs):
             bad[marker] = "sent without a sync after it was read"
     return bad
+
+
+def sends_before_a_sync(lines, wal_name, marker):
+    """(how many sends hold `marker`, those among them that began while something written to the WAL was not synced)."""
+    written = -1  # where the newest write to the WAL ended
+    synced = -1  # where the newest sync began that has ended
+    sends = 0
+    early = []
+    for name, text, began, ended in finished_calls(lines):
+        if name == "pwrite64" and wal_name in text:
+            written = ended
+        elif name in SYNCS and wal_name in text and re.search(r"\)\s+= 0", text):
+            synced = max(synced, began)
+        elif name in SENDS and marker in text and ("<socket:" in text or "TCP:" in text):
+            sends += 1
+            if synced < written < began:
+                early.append(text[:200])
+    return sends, early
 
 
 def finished_calls(lines):
