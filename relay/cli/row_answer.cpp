@@ -35,7 +35,7 @@ std::string_view past(ToolAction action) noexcept {
 }
 
 std::string answer_as_text(ToolAction action, const RowAnswer& answer, bool dry_run) {
-  const std::string event = "event " + printable(answer.event_id);
+  std::string event = "event " + printable(answer.event_id);
   const std::string done(past(action));
   switch (answer.outcome) {
     case ToolOutcome::done: return event + (dry_run ? " would be " : " ") + done;
