@@ -1,12 +1,8 @@
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
-#include <cstdlib>
 #include <string>
 
 #include <doctest/doctest.h>
 
+#include "support/killed_child.hpp"
 #include "support/relay_store.hpp"
 
 using txbox::test::RelaySide;
@@ -14,19 +10,8 @@ using txbox::test::RelayStore;
 
 namespace {
 
-/// Runs the child to its end; true when it was killed at the failpoint.
 bool killed(const std::string& path, const char* action, const char* failpoint) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::setenv("TXBOX_FAILPOINT", failpoint, 1);
-    ::execl(STORE_CRASH_CHILD, STORE_CRASH_CHILD, path.c_str(), action, nullptr);
-    ::_exit(127);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGKILL;
-  REQUIRE(WEXITSTATUS(status) == 0);
-  return false;
+  return txbox::test::killed_at({.program = STORE_CRASH_CHILD, .file = path, .action = action}, failpoint);
 }
 
 /// All that a write may change, as one text.
