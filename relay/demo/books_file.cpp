@@ -1,6 +1,6 @@
 #include "relay/demo/books_file.hpp"
 
-#include <chrono>
+#include <txbox/inbox/inbox.hpp>
 
 namespace txbox::relay::demo {
 namespace {
@@ -17,6 +17,7 @@ void make_billing_file(const std::string& path) {
                  "CREATE TABLE accounts(account TEXT PRIMARY KEY, balance_cents INTEGER NOT NULL, "
                  "orders INTEGER NOT NULL);"
                  "CREATE TABLE credits(order_id TEXT NOT NULL, account TEXT NOT NULL, amount_cents INTEGER NOT NULL)");
+  inbox::install(billing.handle());
 }
 
 Books read_books(const std::string& shop_path, const std::string& billing_path) {

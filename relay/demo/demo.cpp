@@ -4,6 +4,7 @@
 
 #include <txbox/base/random.hpp>
 
+#include "relay/demo/final_table.hpp"
 #include "relay/demo/narrator.hpp"
 #include "relay/demo/stop_request.hpp"
 #include "relay/demo/story.hpp"
@@ -18,7 +19,7 @@ int run_demo(const DemoOptions& options) {
     constexpr std::uint64_t kShortSeed = 1'000'000;  // One that a person can type again.
     Story story({.orders = options.orders, .seed = options.seed.value_or(random_seed() % kShortSeed)}, narrator, stop);
     const Outcome outcome = story.tell();
-    narrator.tell(outcome);
+    tell_outcome(narrator, outcome);
     return outcome.holds() ? 0 : 1;
   } catch (const Interrupted& interrupted) {
     signal = interrupted.signal;

@@ -1,15 +1,14 @@
 #include "relay/demo/story.hpp"
 
 #include <algorithm>
-#include <csignal>
-#include <deque>
-#include <fstream>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
 
 #include <txbox/base/error.hpp>
-#include <txbox/store/connection.hpp>
 #include <txbox/store/outbox_queries.hpp>
-#include <txbox/store/statement.hpp>
 
+#include "relay/demo/books_file.hpp"
 #include "relay/demo/number_text.hpp"
 
 namespace txbox::relay::demo {
@@ -19,10 +18,13 @@ using std::chrono::steady_clock;
 
 constexpr int kPartitions = 3;
 constexpr const char* kTopic = "orders";
-constexpr double kOpeningHoursSeconds = 7;  ///< The orders are spread over this time, few of them over less.
+constexpr const char* kGroup = "billing";
+constexpr double kOpeningHoursSeconds = 10;  ///< The orders are spread over this time, few of them over less.
 constexpr double kFewOrdersPerSecond = 100;
-constexpr std::chrono::seconds kStall(15);  ///< Nothing moves for so long: the relay is stuck, and the balance says so.
-constexpr std::chrono::seconds kDrainTimeout(15);
+/// The mock cluster keeps 5 MiB of a partition, and the consumer must find what came while it was dead.
+constexpr double kManyOrdersPerSecond = 3000;
+/// Nothing moves for so long: somebody is stuck, and the balance says so. A rejoin on the mock cluster takes five.
+constexpr std::chrono::seconds kStall(15);
 constexpr std::chrono::milliseconds kGlance(20);
 
 OrderDeskOptions desk_options(const std::string& db, const Story::Options& options) {
@@ -31,26 +33,7 @@ OrderDeskOptions desk_options(const std::string& db, const Story::Options& optio
           .topic = kTopic,
           .orders = options.orders,
           .seed = options.seed,
-          .orders_per_second = std::max(per_second, kFewOrdersPerSecond)};
-}
-
-std::vector<std::string> last_lines(const std::string& path, std::size_t count) {
-  std::ifstream file(path);
-  std::deque<std::string> lines;
-  for (std::string line; std::getline(file, line);) {
-    lines.push_back(line);
-    if (lines.size() > count) lines.pop_front();
-  }
-  return {lines.begin(), lines.end()};
-}
-
-PublishedEvent to_event(const kafka::TopicRecord& record) {
-  const Header* id = record.headers.last("id");
-  return {.partition = record.partition,
-          .offset = record.offset,
-          .event_id = id != nullptr ? std::string(id->value.view()) : "",
-          .key = record.key,
-          .payload = record.payload};
+          .orders_per_second = std::clamp(per_second, kFewOrdersPerSecond, kManyOrdersPerSecond)};
 }
 
 /// Puts a fault into what was read from the topic, so that a test sees the balance fail.
@@ -70,8 +53,9 @@ void put_in_fault([[maybe_unused]] std::vector<PublishedEvent>& events, [[maybe_
   } else if (fault == "reorder") {
     // The whole log backwards: whoever came last in an account now comes first.
     for (PublishedEvent& event : events) event.offset = -event.offset;
-  } else {
-    throw Error(ErrorCode::invalid_argument, "TXBOX_DEMO_FAULT is lose, invent, alter or reorder");
+  } else if (fault != "double" && fault != "skip" && fault != "short") {
+    throw Error(ErrorCode::invalid_argument,
+                "TXBOX_DEMO_FAULT is lose, invent, alter or reorder, or for the billing double, skip or short");
   }
 #endif
 }
@@ -79,174 +63,143 @@ void put_in_fault([[maybe_unused]] std::vector<PublishedEvent>& events, [[maybe_
 }  // namespace
 
 Story::Story(const Options& options, Narrator& narrator, const StopRequest& stop)
-    : options_(options), narrator_(narrator), stop_(stop), desk_(desk_options(db_, options)) {
-  SeededRandom random(options.seed ^ 0x6b696c6c);  // Another stream than the orders'.
-  plan_ = plan_relay_kills(options.orders, random);
+    : options_(options), narrator_(narrator), stop_(stop), desk_(desk_options(shop_db_, options)) {
+  progress_.of = options.orders;
 }
 
 Outcome Story::tell() {
   open();
   publish_everything();
-  settle();
+  settle_relay();
+  apply_everything();
   return take_stock();
 }
 
 void Story::open() {
-  narrator_.headline("txbox demo: " + with_commas(options_.orders) +
-                     " orders go through an outbox to Kafka, and the relay between them is killed " +
-                     std::to_string(plan_.size()) + (plan_.size() == 1 ? " time" : " times"));
+  SeededRandom random(options_.seed ^ 0x6b696c6c);  // Another stream than the orders'.
+  std::vector<PlannedKill> relay_kills = plan_relay_kills(options_.orders, random);
+  std::vector<PlannedKill> billing_kills = plan_consumer_kills(options_.orders, random);
+  const auto times = [](const std::vector<PlannedKill>& plan) {
+    return counted(static_cast<std::int64_t>(plan.size()), "time");
+  };
+  narrator_.headline("txbox demo: " + counted(options_.orders, "order") +
+                     " from a shop's database through Kafka into the accounts of another one.\n"
+                     "The relay is killed " +
+                     times(relay_kills) + ", the consumer " + times(billing_kills) +
+                     ", and every event is sent up to three times.");
+  const std::string brokers = broker_.bootstrap_servers();
   broker_.create_topic(kTopic, kPartitions);
-  narrator_.say(Actor::broker, "Kafka's stand-in (librdkafka's mock cluster) serves topic " + std::string(kTopic) +
-                                   ", " + std::to_string(kPartitions) + " partitions, at " +
-                                   broker_.bootstrap_servers());
-  // The mock cluster answers an empty fetch only after its full wait, so that is kept short: kills hit closer that way.
-  reader_.emplace(kafka::Properties{{"bootstrap.servers", broker_.bootstrap_servers()}, {"fetch.wait.max.ms", "10"}},
-                  kTopic, std::chrono::seconds(10));
-  narrator_.say(Actor::shop, "opens: each order commits together with its event in " + db_ + "; one in ten rolls back");
+  narrator_.say(Actor::broker, "plays Kafka (librdkafka's mock cluster): topic " + std::string(kTopic) + ", " +
+                                   std::to_string(kPartitions) + " partitions, at " + brokers);
+  topic_.emplace(brokers, kTopic, kPartitions);
+  copier_.emplace(brokers, kTopic, options_.seed);
+  make_billing_file(billing_db_);
+
+  const std::string state = folder_.file("state");
+  const auto player = [&](Actor actor, const char* log) {
+    return Player({.actor = actor, .log_file = folder_.file(log), .state_directory = state}, narrator_);
+  };
+  const std::string tally = folder_.file("tally");
+  billing_.emplace(BillingRole::Options{.command = {"demo", "billing", "--db", billing_db_, "--brokers", brokers,
+                                                    "--topic", kTopic, "--group", kGroup, "--tally", tally},
+                                        .db = billing_db_,
+                                        .tally_file = tally,
+                                        .plan = std::move(billing_kills)},
+                   player(Actor::billing, "billing.log"));
+  positions_.emplace(billing_db_,
+                     Positions::Group{.name = kGroup, .cluster_id = copier_->cluster_id(), .topic = kTopic});
+  relay_.emplace(RelayRole::Options{.db = shop_db_, .brokers = brokers, .plan = std::move(relay_kills)},
+                 player(Actor::relay, "relay.log"));
+
+  narrator_.say(Actor::shop, "opens: each order commits together with its event; one in ten rolls back");
   desk_.open();
-  start_relay();
-  last_progress_ = steady_clock::now();
+  relay_->start();
+  billing_->start();
+  narrator_.say(Actor::copier, "reads along, and sends events once or twice more, as a careless producer would");
+  relay_plays_ = billing_plays_ = true;
+  last_step_ = steady_clock::now();
 }
 
-void Story::start_relay() {
-  const bool again = relay_.has_value();
-  relay_.emplace(ChildProcess::Options{.arguments = {"run", "--db", db_, "--brokers", broker_.bootstrap_servers()},
-                                       .output_file = folder_.file("relay.log"),
-                                       .state_directory = folder_.file("state")});
-  restart_at_.reset();
-  life_began_ = steady_clock::now();
-  life_has_published_ = false;
-  repeats_in_life_ = 0;
-  if (!again) narrator_.say(Actor::relay, "starts as process " + std::to_string(relay_->pid()));
+void Story::glance() {
+  if (stop_.signal() != 0) throw Interrupted{stop_.signal()};
+  const Progress before = progress_;
+  const std::int64_t delivered = standing_.delivered;
+  topic_->poll(kGlance, [this](const TopicWatch::Seen& seen) {
+    if (!seen.copied) relay_->saw(seen);
+    if (seen.first) copier_->plan(seen.record);
+  });
+  copier_->work();
+  standing_ = positions_->against(topic_->ends());
+  if (billing_plays_) billing_plays_ = billing_->act(standing_.taken);
+  progress_.committed = desk_.committed();
+  progress_.published = topic_->published();
+  progress_.applied = billing_->applied();
+  narrator_.progress(progress_);
+  const bool moved = progress_.published != before.published || progress_.applied != before.applied ||
+                     standing_.delivered != delivered;
+  if (moved) last_step_ = steady_clock::now();
 }
+
+bool Story::stalled() const { return steady_clock::now() - last_step_ > kStall; }
 
 void Story::publish_everything() {
-  while (!desk_.done() || static_cast<std::int64_t>(published_.size()) < desk_.committed()) {
-    if (stop_.signal() != 0) throw Interrupted{stop_.signal()};
-    look_at_topic(kGlance);
-    narrator_.progress(desk_.committed(), static_cast<std::int64_t>(published_.size()), options_.orders);
-    if (restart_at_) {
-      restart_when_due();
-    } else if (const auto result = relay_->result()) {
-      report_end("ended by itself", *result);
-      break;
-    } else if (kill_is_due()) {
-      kill_relay();
+  bool shop_is_open = true;
+  while (shop_is_open || progress_.published < progress_.committed) {
+    glance();
+    if (shop_is_open && desk_.done()) {
+      shop_is_open = false;
+      desk_.close();
+      narrator_.say(Actor::shop, "closes: " + counted(desk_.committed(), "order") + " committed, " +
+                                     with_commas(desk_.rolled_back()) + " rolled back");
     }
-    if (steady_clock::now() - last_progress_ > kStall) {
-      narrator_.bad(Actor::relay, "has published nothing for " + in_seconds(kStall));
+    relay_plays_ = relay_->act(progress_.committed, progress_.published);
+    if (!relay_plays_) break;
+    if (stalled()) {
+      relay_->stalled(kStall);
       break;
     }
   }
   desk_.close();
-  narrator_.say(Actor::shop, "closes: " + with_commas(desk_.committed()) + " orders committed, " +
-                                 with_commas(desk_.rolled_back()) + " rolled back");
 }
 
-void Story::look_at_topic(std::chrono::milliseconds timeout) {
-  std::vector<kafka::TopicRecord> records;
-  reader_->poll(timeout, records);
-  bool news = false;
-  for (const kafka::TopicRecord& record : records) {
-    events_.push_back(to_event(record));
-    if (published_.insert(events_.back().event_id).second) {
-      news = true;
-    } else {
-      ++repeats_in_life_;
-    }
-  }
-  if (!news) return;
-  last_progress_ = steady_clock::now();
-  if (!restart_at_ && !life_has_published_) {
-    life_has_published_ = true;
-    if (next_kill_ > 0) {
-      narrator_.say(
-          Actor::relay,
-          "publishes again " +
-              in_seconds(std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - life_began_)) +
-              " after its start; events sent once more: " + with_commas(repeats_in_life_));
-    }
-  }
+void Story::settle_relay() {
+  relay_->stop();
+  relay_->drain();
+  while (!relay_->drained()) glance();
+  relay_->end_drain();
 }
 
-bool Story::kill_is_due() {
-  // A life that has published nothing would prove nothing by its end.
-  return life_has_published_ && next_kill_ < plan_.size() &&
-         static_cast<std::int64_t>(published_.size()) >= plan_[next_kill_].when_done;
-}
-
-void Story::kill_relay() {
-  const pid_t pid = relay_->pid();
-  relay_->end_with(SIGKILL);
-  kills_after_publishing_ += life_has_published_ ? 1 : 0;
-  const PlannedKill& kill = plan_[next_kill_++];
-  restart_at_ = steady_clock::now() + kill.pause;
-  narrator_.say(Actor::relay, "killed with SIGKILL (process " + std::to_string(pid) + "), " +
-                                  with_commas(static_cast<std::int64_t>(published_.size())) + " of " +
-                                  with_commas(desk_.committed()) + " committed orders are in Kafka");
-}
-
-void Story::restart_when_due() {
-  if (steady_clock::now() < *restart_at_) return;
-  const std::int64_t waiting = desk_.committed() - static_cast<std::int64_t>(published_.size());
-  start_relay();
-  narrator_.say(Actor::relay, "starts again as process " + std::to_string(relay_->pid()) + "; the shop went on, " +
-                                  with_commas(waiting) + " orders wait");
-}
-
-void Story::settle() {
-  if (!restart_at_ && !relay_->result()) {
-    const int result = relay_->end_with(SIGTERM);
-    // A life too short to have published may have ended before it could answer a signal.
-    const bool too_short = !life_has_published_ && result == 128 + SIGTERM;
-    report_end("stops on SIGTERM", too_short ? 0 : result);
-  }
-  relay_.emplace(
-      ChildProcess::Options{.arguments = {"run", "--db", db_, "--brokers", broker_.bootstrap_servers(), "--drain",
-                                          "--timeout", std::to_string(kDrainTimeout.count()) + "s"},
-                            .output_file = folder_.file("relay.log"),
-                            .state_directory = folder_.file("state")});
-  const auto deadline = steady_clock::now() + kDrainTimeout + kStall;
-  while (!relay_->result() && steady_clock::now() < deadline) {
-    if (stop_.signal() != 0) throw Interrupted{stop_.signal()};
-    look_at_topic(kGlance);
-  }
-  report_end("`run --drain` looks for anything left", relay_->end_with(SIGKILL));
-}
-
-void Story::report_end(std::string_view what, int result) {
-  const std::string text = std::string(what) + ": exit code " + std::to_string(result);
-  if (result == 0) {
-    narrator_.say(Actor::relay, text);
-    return;
-  }
-  ++failures_;
-  narrator_.bad(Actor::relay, text + "; its log ends with:");
-  constexpr std::size_t kLines = 15;
-  for (const std::string& line : last_lines(folder_.file("relay.log"), kLines)) {
-    narrator_.bad(Actor::relay, "  " + line);
-  }
+void Story::apply_everything() {
+  while (!copier_->done()) glance();
+  narrator_.say(Actor::copier, "is done: " + counted(copier_->sent(), "copy", "copies") + " sent");
+  topic_->read_to_end(std::chrono::seconds(10));
+  last_step_ = steady_clock::now();
+  do {
+    glance();
+    if (!stalled()) continue;
+    billing_->stalled(kStall);
+    break;
+  } while (billing_plays_ && (standing_.unread > 0 || billing_->busy()));
+  billing_->stop();
 }
 
 Outcome Story::take_stock() {
-  std::vector<kafka::TopicRecord> rest;
-  reader_->read_to_end(std::chrono::seconds(10), rest);
-  for (const kafka::TopicRecord& record : rest) events_.push_back(to_event(record));
   narrator_.say(Actor::reader, "has read topic " + std::string(kTopic) + " from its beginning to its end: " +
-                                   with_commas(static_cast<std::int64_t>(events_.size())) + " records");
+                                   counted(static_cast<std::int64_t>(topic_->events().size()), "record"));
   const Ledger& ledger = desk_.close();
-  put_in_fault(events_, ledger);
+  std::vector<PublishedEvent> events = topic_->events();
+  put_in_fault(events, ledger);
+  const store::Connection shop = store::Connection::open(shop_db_, {.purpose = store::OpenPurpose::reader});
 
-  const store::Connection shop = store::Connection::open(db_, {.purpose = store::OpenPurpose::reader});
-  store::Statement count(shop.handle(), "SELECT count(*) FROM orders");
-  count.step();
   Outcome outcome;
-  outcome.balance = balance_of(ledger, events_);
+  outcome.topic = balance_of(ledger, events);
+  outcome.books = balance_of(read_books(shop_db_, billing_db_));
   outcome.receipts = store::count_outbox(shop.handle()).sent;
-  outcome.orders_in_file = count.column_int64(0);
-  outcome.kills = static_cast<int>(next_kill_);
-  outcome.kills_after_publishing = kills_after_publishing_;
-  outcome.relay_failures = failures_;
+  outcome.relay = relay_->lives();
+  outcome.consumer = billing_->lives();
+  const Standing standing = positions_->against(topic_->ends());
+  outcome.consumer.delivered = standing.delivered;
+  outcome.consumer.unread = standing.unread;
   outcome.seed = options_.seed;
   outcome.took = narrator_.elapsed();
   return outcome;

@@ -4,19 +4,19 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <unordered_set>
-#include <vector>
 
 #include <txbox/kafka/mock_cluster.hpp>
-#include <txbox/kafka/topic_reader.hpp>
 
-#include "relay/demo/child_process.hpp"
-#include "relay/demo/kill_plan.hpp"
+#include "relay/demo/billing_role.hpp"
+#include "relay/demo/copier.hpp"
 #include "relay/demo/narrator.hpp"
 #include "relay/demo/order_desk.hpp"
+#include "relay/demo/outcome.hpp"
+#include "relay/demo/positions.hpp"
+#include "relay/demo/relay_role.hpp"
 #include "relay/demo/stop_request.hpp"
 #include "relay/demo/temporary_folder.hpp"
+#include "relay/demo/topic_watch.hpp"
 
 namespace txbox::relay::demo {
 
@@ -39,38 +39,33 @@ class Story {
 
  private:
   void open();
-  void start_relay();
-  void kill_relay();
   void publish_everything();
-  void settle();
-  bool kill_is_due();
-  void restart_when_due();
-  void look_at_topic(std::chrono::milliseconds timeout);
-  void report_end(std::string_view what, int result);
+  void settle_relay();
+  void apply_everything();
+  /// One look at everybody.
+  void glance();
+  [[nodiscard]] bool stalled() const;
   Outcome take_stock();
 
   Options options_;
   Narrator& narrator_;
   const StopRequest& stop_;
   TemporaryFolder folder_;
-  std::string db_ = folder_.file("shop.db");
+  std::string shop_db_ = folder_.file("shop.db");
+  std::string billing_db_ = folder_.file("billing.db");
   kafka::MockCluster broker_;
   OrderDesk desk_;
-  std::optional<kafka::TopicReader> reader_;
-  std::optional<ChildProcess> relay_;
+  std::optional<TopicWatch> topic_;
+  std::optional<Copier> copier_;
+  std::optional<RelayRole> relay_;
+  std::optional<BillingRole> billing_;
+  std::optional<Positions> positions_;
 
-  std::vector<PlannedKill> plan_;
-  std::size_t next_kill_ = 0;
-  int kills_after_publishing_ = 0;
-  int failures_ = 0;
-  std::optional<std::chrono::steady_clock::time_point> restart_at_;
-  std::chrono::steady_clock::time_point life_began_;
-  bool life_has_published_ = false;
-  std::int64_t repeats_in_life_ = 0;
-  std::chrono::steady_clock::time_point last_progress_;
-
-  std::vector<PublishedEvent> events_;
-  std::unordered_set<std::string> published_;  ///< Event ids.
+  bool relay_plays_ = false;
+  bool billing_plays_ = false;
+  Progress progress_;
+  Standing standing_;
+  std::chrono::steady_clock::time_point last_step_;
 };
 
 }  // namespace txbox::relay::demo

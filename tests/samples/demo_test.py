@@ -1,4 +1,4 @@
-import glob
+import concurrent.futures
 import json
 import os
 import pty
@@ -14,121 +14,174 @@ from shop import BIN
 
 RELAY = str(BIN / "outbox-relay")
 FAULTS = "--faults" in sys.argv  # This build has the points at which a test may put a fault in.
+AT_ONCE = 5
+
+# name: (arguments, what is added to the environment). A demo spends most of its time waiting for a consumer group to
+# notice a death, so they run side by side, and each test looks at the one that it is about.
+DEMOS = {
+    "newcomer": ([], {}),
+    "json": (["--orders", "400", "--seed", "11", "--json"], {}),
+    "seed": (["--orders", "100", "--seed", "3", "--json"], {}),
+    "same seed": (["--orders", "100", "--seed", "3", "--json"],
+                  {"OUTBOX_RELAY_BROKERS": "127.0.0.1:1", "OUTBOX_RELAY_KAFKA_ACKS": "1"}),
+}
+TERMINALS = {
+    "terminal": (["--orders", "1"], {}),
+    "terminal without colour": (["--orders", "3"], {"NO_COLOR": "1"}),
+}
+FAULTY = {fault: (["--orders", "60", "--seed", "2", "--json"], {"TXBOX_DEMO_FAULT": fault})
+          for fault in ("lose", "invent", "alter", "reorder", "double", "skip", "short")}
+
+
+class Done:
+    """How a demo ended, and what it left in its folder for temporary files."""
+
+    def __init__(self, code, stdout, stderr, seconds, left):
+        self.code, self.stdout, self.stderr, self.seconds, self.left = code, stdout, stderr, seconds, left
+
+    @property
+    def balance(self):
+        return json.loads(self.stdout)
+
+
+def environment(folder, more):
+    return dict({name: value for name, value in os.environ.items() if name != "NO_COLOR"}, TMPDIR=folder, TERM="xterm",
+                **more)
+
+
+def demo(arguments, more):
+    with tempfile.TemporaryDirectory(prefix="txbox-demo-test-") as folder:
+        begin = time.monotonic()
+        done = subprocess.run([RELAY, "demo", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=environment(folder, more), timeout=90, check=False)
+        return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - begin, os.listdir(folder))
+
+
+def demo_on_terminal(arguments, more):
+    with tempfile.TemporaryDirectory(prefix="txbox-demo-test-") as folder:
+        parent, child = pty.openpty()
+        with subprocess.Popen([RELAY, "demo", *arguments], stdout=child, env=environment(folder, more)) as process:
+            os.close(child)
+            output = b""
+            try:
+                while block := os.read(parent, 65536):
+                    output += block
+            except OSError:
+                pass  # Linux's way to say that the other end was closed.
+            os.close(parent)
+            code = process.wait(90)
+        return Done(code, output.decode(), "", 0, os.listdir(folder))
 
 
 class Demo(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="txbox-demo-test-")
-        self.addCleanup(folder.cleanup)
-        self.tmp = folder.name
+    running = {}  # name: the future of its Done
 
-    def environment(self, **more):
-        return dict(os.environ, TMPDIR=self.tmp, **more)
-
-    def demo(self, *arguments, expect=0, **environment):
-        done = subprocess.run([RELAY, "demo", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              env=self.environment(**environment), timeout=60, check=False)
-        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+    def result(self, name, expect=0):
+        done = self.running[name].result()
+        self.assertEqual(done.code, expect, done.stdout + done.stderr)
+        self.assertEqual(done.left, [])
         return done
 
-    def balance(self, *arguments, expect=0, **environment):
-        return json.loads(self.demo(*arguments, "--json", expect=expect, **environment).stdout)
-
-    def assert_nothing_left(self):
-        self.assertEqual(glob.glob(os.path.join(self.tmp, "*")), [])
-
     def test_the_balance_holds_in_under_20_seconds(self):
-        begin = time.monotonic()
-        done = self.demo()
-        self.assertLess(time.monotonic() - begin, 20)
+        done = self.result("newcomer")
+        self.assertLess(done.seconds, 20)
         self.assertIn("The balance holds", done.stdout)
         self.assertEqual(done.stderr, "")
         self.assertNotIn("\033", done.stdout)
-        self.assertGreaterEqual(len(re.findall("killed with SIGKILL", done.stdout)), 3)
-        self.assert_nothing_left()
+        for actor, kills in (("relay", 3), ("billing", 2)):
+            self.assertGreaterEqual(len(re.findall(rf"{actor} +killed with SIGKILL", done.stdout)), kills, done.stdout)
 
     def test_json_is_one_object_on_stdout_and_adds_up(self):
-        balance = self.balance("--orders", "400", "--seed", "11")
+        balance = self.result("json").balance
         self.assertTrue(balance["holds"])
         self.assertEqual(balance["seed"], 11)
-        self.assertEqual(balance["committed"], 400)
-        self.assertEqual(balance["published"], 400)
-        self.assertEqual(balance["receipts"], 400)
+        for name in ("committed", "published", "receipts", "applied"):
+            self.assertEqual(balance[name], 400)
         self.assertEqual(balance["records"], 400 + balance["duplicates"])
+        self.assertEqual(balance["delivered"], balance["records"])
+        self.assertEqual(balance["skipped"], balance["duplicates"])
+        self.assertEqual(balance["shop_cents"], balance["billing_cents"])
+        self.assertGreater(balance["shop_cents"], 0)
         self.assertGreaterEqual(balance["kills_after_publishing"], 3)
+        self.assertEqual(balance["consumer_kills_after_applying"], 1)
         self.assertGreater(balance["rolled_back"], 0)
-        for fault in ("lost", "invented", "altered", "out_of_order", "relay_failures"):
+        self.assertGreater(balance["copies"], 100)
+        for fault in ("lost", "invented", "altered", "out_of_order", "relay_failures", "never_applied", "applied_twice",
+                      "never_ordered", "misbilled", "accounts_off", "unread", "consumer_failures"):
             self.assertEqual(balance[fault], 0)
 
-    def test_the_same_seed_rolls_the_same_orders_back(self):
-        first, second = (self.balance("--orders", "100", "--seed", "3") for _ in range(2))
-        for name in ("committed", "rolled_back", "kills", "accounts"):
+    def test_the_same_seed_rolls_the_same_orders_back_and_copies_the_same_events(self):
+        first, second = (self.result(name).balance for name in ("seed", "same seed"))
+        for name in ("committed", "rolled_back", "kills", "consumer_kills", "accounts", "copies", "shop_cents"):
             self.assertEqual(first[name], second[name])
 
     def test_the_users_own_relay_settings_stay_out_of_it(self):
-        self.assertTrue(self.balance("--orders", "50", OUTBOX_RELAY_BROKERS="127.0.0.1:1",
-                                     OUTBOX_RELAY_KAFKA_ACKS="1")["holds"])
+        self.assertTrue(self.result("same seed").balance["holds"])
 
-    def test_colours_on_a_terminal_and_none_with_no_color(self):
-        for environment, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
-            output = self.on_terminal("--orders", "50", **environment)
+    def test_few_orders_are_enough_and_a_terminal_gets_colours_unless_no_color_is_set(self):
+        for name, coloured in (("terminal", True), ("terminal without colour", False)):
+            output = self.result(name).stdout
             self.assertIn("The balance holds", output)
             self.assertEqual("\033[1;32m" in output, coloured)
-            self.assertIn(" in Kafka\r", output)  # The moving line.
-
-    def on_terminal(self, *arguments, **environment):
-        kept = {name: value for name, value in self.environment(TERM="xterm", **environment).items()
-                if name != "NO_COLOR" or name in environment}
-        parent, child = pty.openpty()
-        demo = subprocess.Popen([RELAY, "demo", *arguments], stdout=child, env=kept)
-        os.close(child)
-        output = b""
-        try:
-            while block := os.read(parent, 65536):
-                output += block
-        except OSError:
-            pass  # Linux's way to say that the other end was closed.
-        os.close(parent)
-        self.assertEqual(demo.wait(60), 0)
-        return output.decode()
+            self.assertRegex(output, r"billed\r")  # The moving line.
 
     def test_an_interrupt_ends_it_with_nothing_left(self):
-        demo = subprocess.Popen([RELAY, "demo"], stdout=subprocess.PIPE, text=True, env=self.environment())
-        with demo.stdout as story:
-            line = next(line for line in story if "starts as process" in line)
-            relay = int(re.search(r"starts as process (\d+)", line)[1])
-            demo.send_signal(signal.SIGINT)
-            story.read()
-        self.assertEqual(demo.wait(30), -signal.SIGINT)
-        with self.assertRaises(ProcessLookupError):
-            os.kill(relay, 0)
-        self.assert_nothing_left()
+        with tempfile.TemporaryDirectory(prefix="txbox-demo-test-") as folder:
+            process = subprocess.Popen([RELAY, "demo"], stdout=subprocess.PIPE, text=True, env=environment(folder, {}))
+            children = {}
+            with process.stdout as story:
+                for line in story:
+                    if started := re.search(r"(relay|billing) +starts as process (\d+)", line):
+                        children[started[1]] = int(started[2])
+                    if len(children) == 2:
+                        break
+                process.send_signal(signal.SIGINT)
+                story.read()
+            self.assertEqual(process.wait(30), -signal.SIGINT)
+            for pid in children.values():
+                with self.assertRaises(ProcessLookupError):
+                    os.kill(pid, 0)
+            self.assertEqual(os.listdir(folder), [])
 
     def test_a_wrong_command_line_is_2(self):
-        self.demo("--orders", "none", expect=2)
-        self.demo("--orders", "0", expect=2)
+        for arguments in (["--orders", "none"], ["--orders", "0"], ["billing"]):
+            self.assertEqual(demo(arguments, {}).code, 2)
+
+    def test_the_help_is_for_people(self):
+        self.assertNotIn("billing", demo(["--help"], {}).stdout)
 
 
 class DemoWithFault(Demo):
     """The same demo must fail when its oracle sees a fault: a test that can't fail proves nothing."""
 
     def test_a_lost_event_is_seen(self):
-        self.assertEqual(self.faulty("lose")["lost"], 1)
+        self.assertEqual(self.faulty("lose", "1 committed order missing in Kafka")["lost"], 1)
 
     def test_an_invented_event_is_seen(self):
-        self.assertEqual(self.faulty("invent")["invented"], 1)
+        self.assertEqual(self.faulty("invent", "1 record in Kafka that nobody committed")["invented"], 1)
 
     def test_an_altered_event_is_seen(self):
-        self.assertEqual(self.faulty("alter")["altered"], 1)
+        self.assertEqual(self.faulty("alter", "1 record in Kafka other than committed")["altered"], 1)
 
     def test_events_out_of_order_are_seen(self):
-        self.assertGreater(self.faulty("reorder")["out_of_order"], 0)
+        self.assertGreater(self.faulty("reorder", "out of order")["out_of_order"], 0)
 
-    def faulty(self, fault):
-        balance = self.balance("--orders", "60", "--seed", "2", expect=1, TXBOX_DEMO_FAULT=fault)
-        self.assertFalse(balance["holds"])
-        self.assert_nothing_left()
-        return balance
+    def test_an_order_that_is_applied_twice_is_seen(self):
+        self.assertGreater(self.faulty("double", "applied once more")["applied_twice"], 0)
+
+    def test_an_order_that_is_never_applied_is_seen(self):
+        self.assertGreater(self.faulty("skip", "never applied")["never_applied"], 0)
+
+    def test_a_cent_that_is_missing_is_seen(self):
+        balance = self.faulty("short", "0.0[1-3] short")
+        self.assertGreater(balance["accounts_off"], 0)
+        self.assertEqual(balance["applied_twice"] + balance["never_applied"], 0)
+
+    def faulty(self, fault, words):
+        done = self.result(fault, expect=1)
+        self.assertFalse(done.balance["holds"])
+        self.assertRegex(done.stderr, f"The balance does not hold: .*{words}")
+        return done.balance
 
 
 def suite():
@@ -139,5 +192,13 @@ def suite():
     return cases
 
 
+def main():
+    demos = DEMOS | (FAULTY if FAULTS else {})
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        Demo.running |= {name: pool.submit(demo, *how) for name, how in demos.items()}
+        Demo.running |= {name: pool.submit(demo_on_terminal, *how) for name, how in TERMINALS.items()}
+        return unittest.TextTestRunner(verbosity=2).run(suite()).wasSuccessful()
+
+
 if __name__ == "__main__":
-    sys.exit(not unittest.TextTestRunner(verbosity=2).run(suite()).wasSuccessful())
+    sys.exit(not main())
