@@ -39,6 +39,13 @@ void check_metadata(const CommittedOffset& commit) {
   }
 }
 
+/// Called while commit_and_wait() waits, and never later: its queue is gone then.
+void on_waited_commit(rd_kafka_t*, rd_kafka_resp_err_t error, rd_kafka_topic_partition_list_t* list,
+                      void* opaque) noexcept {
+  const bool one = list != nullptr && list->cnt == 1;
+  *static_cast<std::optional<int>*>(opaque) = one && list->elems[0].err != 0 ? list->elems[0].err : error;
+}
+
 std::int64_t ask_offset(rd_kafka_t* client, const Place& place, std::int64_t which, milliseconds timeout) {
   const std::string what = "asking where topic " + place.topic + " [" + std::to_string(place.partition) + "] " +
                            (which == RD_KAFKA_OFFSET_BEGINNING ? "begins" : "ends");
@@ -68,6 +75,7 @@ std::optional<ConsumerEvent> Consumer::poll(milliseconds timeout) {
   State& state = *state_;
   const bool waits = timeout > milliseconds(0);
   const steady_clock::time_point end = waits ? steady_clock::now() + timeout : steady_clock::time_point();
+  if (state.waker.due()) state.waker.wake(state.client.get(), state.queue.get());
   while (state.events.empty()) {
     MessageHandle message(rd_kafka_consumer_poll(state.client.get(), to_ms(timeout)));
     if (state.failure) std::rethrow_exception(std::exchange(state.failure, nullptr));
@@ -109,6 +117,7 @@ void Consumer::resume(const Place& place) {
   if (reading == nullptr || !reading->paused) return;
   rd_kafka_resume_partitions(state_->client.get(), to_list(std::span<const Place>(&place, 1)).get());
   reading->paused = false;
+  FetchWaker::wake_for(state_->client.get(), place);
 }
 
 void Consumer::commit(const CommittedOffset& commit) {
@@ -121,16 +130,16 @@ void Consumer::commit(const CommittedOffset& commit) {
 
 int Consumer::commit_and_wait(const CommittedOffset& commit, milliseconds timeout) {
   check_metadata(commit);
-  // A queue of its own: librdkafka's synchronous commit has no timeout.
+  // A queue of its own: librdkafka's synchronous commit has no timeout. And a callback of its own: the client's one
+  // would be called too.
   const QueueHandle queue(rd_kafka_queue_new(state_->client.get()));
+  std::optional<int> result;
   const rd_kafka_resp_err_t error =
-      rd_kafka_commit_queue(state_->client.get(), to_list(commit).get(), queue.get(), nullptr, nullptr);
+      rd_kafka_commit_queue(state_->client.get(), to_list(commit).get(), queue.get(), on_waited_commit, &result);
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return error;
-  const EventHandle event(rd_kafka_queue_poll(queue.get(), to_ms(timeout)));
-  if (!event) return RD_KAFKA_RESP_ERR__TIMED_OUT;
-  if (const rd_kafka_resp_err_t whole = rd_kafka_event_error(event.get())) return whole;
-  const rd_kafka_topic_partition_list_t* list = rd_kafka_event_topic_partition_list(event.get());
-  return list != nullptr && list->cnt == 1 ? list->elems[0].err : RD_KAFKA_RESP_ERR__FAIL;
+  const steady_clock::time_point end = steady_clock::now() + timeout;
+  while (!result && steady_clock::now() < end) rd_kafka_queue_poll_callback(queue.get(), to_ms(until(end)));
+  return result.value_or(RD_KAFKA_RESP_ERR__TIMED_OUT);
 }
 
 std::vector<CommittedOffset> Consumer::committed(std::span<const Place> places, milliseconds timeout) {

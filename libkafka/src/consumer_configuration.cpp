@@ -94,6 +94,10 @@ ConfigurationHandle consumer_configuration(const ConsumerOptions& options) {
   ConfigurationHandle configuration(rd_kafka_conf_new());
   set_properties(configuration.get(), kGuaranteed);
   set_properties(configuration.get(), kDefaults);
+  // Later versions only; FetchWaker does the same for those that lack it.
+  if (!value_of(configuration.get(), "fetch.queue.backoff.ms").empty()) {
+    set_property(configuration.get(), "fetch.queue.backoff.ms", "10");
+  }
   for (const auto& [property, value] : options.properties) set_property(configuration.get(), property, value);
   set_property(configuration.get(), "group.id", options.group);
   // Log lines wait in the main queue and are served by poll(): the sink is called from the caller's thread only.

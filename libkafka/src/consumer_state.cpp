@@ -9,7 +9,6 @@
 #include <txbox/base/error.hpp>
 #include <txbox/kafka/errors.hpp>
 
-#include "consumer_configuration.hpp"
 #include "log_level.hpp"
 
 namespace txbox::kafka {
@@ -72,8 +71,8 @@ CommittedOffset to_committed(const rd_kafka_topic_partition_t& entry) {
           .metadata = std::string(metadata)};
 }
 
-Consumer::State::State(const ConsumerOptions& options) : log(options.log) {
-  ConfigurationHandle configuration = consumer_configuration(options);
+Consumer::State::State(const ConsumerOptions& options, ConfigurationHandle configuration)
+    : log(options.log), waker(configuration.get()) {
   rd_kafka_conf_set_opaque(configuration.get(), this);
   rd_kafka_conf_set_rebalance_cb(configuration.get(), on_rebalance);
   rd_kafka_conf_set_offset_commit_cb(configuration.get(), on_commit);
@@ -86,6 +85,7 @@ Consumer::State::State(const ConsumerOptions& options) : log(options.log) {
   static_cast<void>(configuration.release());
   rd_kafka_set_log_queue(made, nullptr);
   rd_kafka_poll_set_consumer(made);
+  queue.reset(rd_kafka_queue_get_consumer(made));
 }
 
 Consumer::State::~State() {
@@ -121,10 +121,26 @@ void Consumer::State::resume_all() {
 }
 
 void Consumer::State::set_book(std::span<const Position> positions) {
+  waker.clear();
   book.clear();
   newest_topic = nullptr;
-  for (const Position& position : positions) book.push_back({.place = position.place, .next = position.offset});
+  for (const Position& position : positions) {
+    book.push_back({.place = position.place, .next = position.offset});
+    keep_queue(position.place);
+  }
   revoked = false;
+}
+
+void Consumer::State::keep_queue(const Place& place) {
+  QueueHandle& kept = queues[place];
+  if (!kept) kept.reset(rd_kafka_queue_get_partition(client.get(), place.topic.c_str(), place.partition));
+}
+
+void Consumer::State::keep_for_close(const Place& place) {
+  const auto found = queues.find(place);
+  if (found == queues.end()) return;
+  queues_of_missing.push_back(std::move(found->second));
+  queues.erase(found);
 }
 
 std::optional<ConsumerEvent> Consumer::State::fatal_event() {
@@ -142,8 +158,14 @@ std::optional<ConsumerEvent> Consumer::State::to_error_event(const rd_kafka_mess
     default: break;
   }
   if (message.rkt == nullptr) return consumer_event::Trouble{.error = message.err, .text = reason};
-  Place place{.topic = rd_kafka_topic_name(message.rkt), .partition = message.partition};
-  if (place.partition < 0) {
+  // What is said of a topic as a whole has no offset, and may have 0 for a partition.
+  const bool whole_topic =
+      message.partition < 0 || (message.partition == 0 && message.offset == RD_KAFKA_OFFSET_INVALID);
+  Place place{.topic = rd_kafka_topic_name(message.rkt), .partition = whole_topic ? -1 : message.partition};
+  if (whole_topic) {
+    for (const Reading& reading : book) {
+      if (reading.place.topic == place.topic) keep_for_close(reading.place);
+    }
     return consumer_event::PlaceError{.place = std::move(place), .error = message.err, .reason = reason};
   }
   const Reading* reading = reading_of(message);
@@ -155,7 +177,9 @@ std::optional<ConsumerEvent> Consumer::State::to_error_event(const rd_kafka_mess
       // librdkafka's version barrier does not hold this one back: it may speak of the assignment before.
       if (message.offset >= 0 && message.offset < reading->next) return std::nullopt;
       return consumer_event::OutOfRange{.place = std::move(place), .offset = message.offset, .reason = reason};
-    default: return consumer_event::PlaceError{.place = std::move(place), .error = message.err, .reason = reason};
+    default:
+      keep_for_close(place);
+      return consumer_event::PlaceError{.place = std::move(place), .error = message.err, .reason = reason};
   }
 }
 
@@ -164,6 +188,7 @@ std::optional<ConsumerEvent> Consumer::State::to_event(MessageHandle message) {
   Reading* reading = reading_of(*message);
   if (reading == nullptr || revoked || reading->paused || message->offset < reading->next) return std::nullopt;
   reading->next = message->offset + 1;
+  waker.consumed(reading->place, message->len + message->key_len);
   return consumer_event::Record{ConsumedRecord(message.release(), client)};
 }
 
@@ -236,22 +261,33 @@ void Consumer::State::on_log(const rd_kafka_t* client, int level, const char* fa
   }
 }
 
-void Consumer::State::close() noexcept {
-  closing = true;
+void Consumer::State::leave() noexcept {
   // A fenced member has nothing to leave, and librdkafka's close would never return.
   if (rd_kafka_fatal_error(client.get(), nullptr, 0) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
   rd_kafka_assign(client.get(), nullptr);
-  const QueueHandle queue(rd_kafka_queue_new(client.get()));
-  if (rd_kafka_error_t* error = rd_kafka_consumer_close_queue(client.get(), queue.get())) {
+  const QueueHandle close_events(rd_kafka_queue_new(client.get()));
+  if (rd_kafka_error_t* error = rd_kafka_consumer_close_queue(client.get(), close_events.get())) {
     rd_kafka_error_destroy(error);
     return;
   }
   const steady_clock::time_point end = steady_clock::now() + kCloseMax;
   while (rd_kafka_consumer_closed(client.get()) == 0 && steady_clock::now() < end) {
-    const EventHandle event(rd_kafka_queue_poll(queue.get(), kCloseGlanceMs));
+    const EventHandle event(rd_kafka_queue_poll(close_events.get(), kCloseGlanceMs));
     // On this queue a revocation is an event and no callback. Without an answer not even destroying would return.
     if (event && rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_REBALANCE) rd_kafka_assign(client.get(), nullptr);
   }
+}
+
+void Consumer::State::close() noexcept {
+  closing = true;
+  leave();
+  for (auto& [place, kept] : queues) queues_of_missing.push_back(std::move(kept));
+  // A queue whose partition still forwards to the consumer's own shows that one's events: nobody wants them any more.
+  queues_of_missing.push_back(std::move(queue));
+  for (const QueueHandle& kept : queues_of_missing) {
+    while (const EventHandle unseen{kept ? rd_kafka_queue_poll(kept.get(), 0) : nullptr}) continue;
+  }
+  queues_of_missing.clear();
 }
 
 }  // namespace txbox::kafka

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,13 +11,16 @@
 
 #include <txbox/kafka/consumer.hpp>
 
+#include "consumer_configuration.hpp"
+#include "fetch_waker.hpp"
 #include "handles.hpp"
 
 namespace txbox::kafka {
 
 /// Everything that librdkafka's callbacks reach. They run inside poll() and the destructor, on the caller's thread.
 struct Consumer::State {
-  explicit State(const ConsumerOptions& options);
+  explicit State(const ConsumerOptions& options) : State(options, consumer_configuration(options)) {}
+  State(const ConsumerOptions& options, ConfigurationHandle configuration);
   ~State();
 
   /// One assigned place. The book is our own: librdkafka does not tell what is paused, and takes a partition that is
@@ -29,6 +33,8 @@ struct Consumer::State {
   [[nodiscard]] Reading* find(std::string_view topic, std::int32_t partition);
   [[nodiscard]] Reading* reading_of(const rd_kafka_message_t& message);
   void resume_all();
+  void keep_queue(const Place& place);
+  void keep_for_close(const Place& place);
   void set_book(std::span<const Position> positions);
 
   /// What a message of librdkafka says; nothing for one of an assignment that is over.
@@ -37,6 +43,7 @@ struct Consumer::State {
   [[nodiscard]] std::optional<ConsumerEvent> fatal_event();
   /// Keeps an event of a callback, which must be seen before any later record, and ends librdkafka's waiting.
   void push(ConsumerEvent event);
+  void leave() noexcept;
   void close() noexcept;
 
   static void on_rebalance(rd_kafka_t* client, rd_kafka_resp_err_t error, rd_kafka_topic_partition_list_t* list,
@@ -56,7 +63,14 @@ struct Consumer::State {
   /// Records come in runs of one partition.
   const rd_kafka_topic_t* newest_topic = nullptr;
   std::size_t newest = 0;
+  FetchWaker waker;
   std::shared_ptr<rd_kafka_t> client;  ///< Shared with the records.
+  QueueHandle queue;                   ///< What poll() serves.
+  /// The partitions' own queues. When a topic was deleted, what is left in them when its reading stops would keep them
+  /// and their partition for ever, and destroying would never return (librdkafka #4187, before 2.1). So close() empties
+  /// them, and it can only by handles from before.
+  std::map<Place, QueueHandle> queues;
+  std::vector<QueueHandle> queues_of_missing;  ///< Whose topic may come back with partitions of its own.
 };
 
 /// Places as librdkafka wants them.

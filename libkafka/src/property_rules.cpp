@@ -40,15 +40,6 @@ void check_owned(std::string_view property, std::span<const Owned> owned_by_clie
   }
 }
 
-std::string value_of(const rd_kafka_conf_t* configuration, const char* property) {
-  std::size_t size = 0;
-  if (rd_kafka_conf_get(configuration, property, nullptr, &size) != RD_KAFKA_CONF_OK) return {};
-  std::string value(size, '\0');
-  rd_kafka_conf_get(configuration, property, value.data(), &size);
-  value.resize(std::min(value.find('\0'), value.size()));
-  return value;
-}
-
 void check_property(const std::string& property, const std::string& value, const Promises& promises) {
   check_owned(property, promises.owned);
   // Each property is judged alone on a configuration that keeps every promise, so that the text names the culprit.
@@ -82,6 +73,15 @@ void set_property(rd_kafka_conf_t* configuration, const std::string& property, c
       refuse(property, is_secret(property) ? "librdkafka refuses the value" : reason.data());
   }
   refuse(property, "librdkafka refuses it");
+}
+
+std::string value_of(const rd_kafka_conf_t* configuration, const char* property) {
+  std::size_t size = 0;
+  if (rd_kafka_conf_get(configuration, property, nullptr, &size) != RD_KAFKA_CONF_OK) return {};
+  std::string value(size, '\0');
+  rd_kafka_conf_get(configuration, property, value.data(), &size);
+  value.resize(std::min(value.find('\0'), value.size()));
+  return value;
 }
 
 void set_properties(rd_kafka_conf_t* configuration, std::span<const Setting> settings) {

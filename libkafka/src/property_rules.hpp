@@ -44,6 +44,8 @@ struct Promises {
 
 /// Sets one property; throws Error(configuration) where librdkafka refuses name or value. No text repeats a secret.
 void set_property(rd_kafka_conf_t* configuration, const std::string& property, const std::string& value);
+/// librdkafka's own spelling of a property's value; empty where it has none, or there is no such property.
+[[nodiscard]] std::string value_of(const rd_kafka_conf_t* configuration, const char* property);
 void set_properties(rd_kafka_conf_t* configuration, std::span<const Setting> settings);
 
 /// Throws Error(configuration) with the reason for a property that breaks a promise, or that librdkafka refuses.

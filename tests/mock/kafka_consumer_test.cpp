@@ -41,6 +41,8 @@ namespace consumer_event = txbox::kafka::consumer_event;
 
 namespace {
 
+constexpr std::int32_t kBroker = 1;
+
 /// A group of its own; the mock cluster never assigns to members whose session is 3 s or shorter.
 ConsumerOptions member_options(Properties properties = {}) {
   ConsumerOptions options;
@@ -290,6 +292,48 @@ TEST_CASE("without a broker every question ends in time, and so does the consume
     member.consumer->commit({place, 1, ""});
   }
   CHECK(std::chrono::steady_clock::now() - begin < 15s);
+}
+
+TEST_CASE("a member whose broker is gone or silent still ends within seconds") {
+  for (const bool silent : {false, true}) {
+    CAPTURE(silent);
+    const std::string topic = new_mock_topic();
+    publish(topic, 0, 0, 100);
+    std::optional<KafkaMember> member(std::in_place, member_options());
+    member->consumer->subscribe({topic});
+    member->await_records(50);
+    if (silent) {
+      mock_kafka().set_round_trip_ms(kBroker, 30'000);
+    } else {
+      mock_kafka().set_broker_down(kBroker, true);
+    }
+    member->consumer->commit({{topic, 0}, 50, "text"});
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(member->consumer->commit_and_wait({{topic, 0}, 50, "text"}, 300ms) != 0);
+    member.reset();
+    CHECK(std::chrono::steady_clock::now() - begin < 15s);
+    mock_kafka().set_round_trip_ms(kBroker, 0);
+    mock_kafka().set_broker_down(kBroker, false);
+  }
+}
+
+TEST_CASE("a place that is resumed goes on at once") {
+  const std::string topic = new_mock_topic();
+  publish(topic, 0, 0, 1'000);
+  KafkaMember member(member_options());
+  const Place place{topic, 0};
+  assign(*member.consumer, place, 0);
+  member.await_records(1);
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::size_t records = 50; records <= 500; records += 50) {
+    member.consumer->pause(place);
+    member.step();
+    member.consumer->resume(place);
+    member.await_records(records);
+  }
+  // librdkafka alone looks again after a second, ten times here.
+  CHECK(std::chrono::steady_clock::now() - begin < 4s);
+  CHECK(member.offsets() == range(0, 500));
 }
 
 TEST_CASE("a group without a name and a property that breaks a promise are refused") {

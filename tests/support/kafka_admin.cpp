@@ -30,6 +30,10 @@ using ClientHandle = std::unique_ptr<rd_kafka_t, DestroyedBy<rd_kafka_destroy>>;
 using QueueHandle = std::unique_ptr<rd_kafka_queue_t, DestroyedBy<rd_kafka_queue_destroy>>;
 using EventHandle = std::unique_ptr<rd_kafka_event_t, DestroyedBy<rd_kafka_event_destroy>>;
 using NewTopicHandle = std::unique_ptr<rd_kafka_NewTopic_t, DestroyedBy<rd_kafka_NewTopic_destroy>>;
+using NewPartitionsHandle = std::unique_ptr<rd_kafka_NewPartitions_t, DestroyedBy<rd_kafka_NewPartitions_destroy>>;
+using DeleteRecordsHandle = std::unique_ptr<rd_kafka_DeleteRecords_t, DestroyedBy<rd_kafka_DeleteRecords_destroy>>;
+using TopicPartitionsHandle =
+    std::unique_ptr<rd_kafka_topic_partition_list_t, DestroyedBy<rd_kafka_topic_partition_list_destroy>>;
 using DeleteTopicHandle = std::unique_ptr<rd_kafka_DeleteTopic_t, DestroyedBy<rd_kafka_DeleteTopic_destroy>>;
 
 void require(rd_kafka_resp_err_t error, const std::string& what) {
@@ -64,6 +68,11 @@ rd_kafka_resp_err_t result_of(const EventHandle& event) {
     results = rd_kafka_CreateTopics_result_topics(created, &count);
   } else if (const auto* deleted = rd_kafka_event_DeleteTopics_result(event.get())) {
     results = rd_kafka_DeleteTopics_result_topics(deleted, &count);
+  } else if (const auto* grown = rd_kafka_event_CreatePartitions_result(event.get())) {
+    results = rd_kafka_CreatePartitions_result_topics(grown, &count);
+  } else if (const auto* shrunk = rd_kafka_event_DeleteRecords_result(event.get())) {
+    const rd_kafka_topic_partition_list_t* list = rd_kafka_DeleteRecords_result_offsets(shrunk);
+    return list->cnt == 1 ? list->elems[0].err : RD_KAFKA_RESP_ERR__FAIL;
   }
   return count == 1 ? rd_kafka_topic_result_error(results[0]) : RD_KAFKA_RESP_ERR__FAIL;
 }
@@ -129,6 +138,26 @@ void KafkaAdmin::delete_topic(const std::string& topic) {
   rd_kafka_DeleteTopics(state_->client.get(), &requests, 1, nullptr, state_->queue.get());
   require(result_of(EventHandle(rd_kafka_queue_poll(state_->queue.get(), kTimeoutMs))), "delete " + topic);
   state_->await(topic, false);
+}
+
+void KafkaAdmin::add_partitions(const std::string& topic, int partitions_in_all) {
+  std::array<char, 256> reason{};
+  const NewPartitionsHandle request(rd_kafka_NewPartitions_new(
+      topic.c_str(), static_cast<std::size_t>(partitions_in_all), reason.data(), reason.size()));
+  if (!request) throw std::runtime_error(reason.data());
+  rd_kafka_NewPartitions_t* requests = request.get();
+  rd_kafka_CreatePartitions(state_->client.get(), &requests, 1, nullptr, state_->queue.get());
+  require(result_of(EventHandle(rd_kafka_queue_poll(state_->queue.get(), kTimeoutMs))), "grow " + topic);
+  state_->await_leaders(topic, partitions_in_all);
+}
+
+void KafkaAdmin::delete_records(const std::string& topic, std::int32_t partition, std::int64_t offset) {
+  const TopicPartitionsHandle list(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), partition)->offset = offset;
+  const DeleteRecordsHandle request(rd_kafka_DeleteRecords_new(list.get()));
+  rd_kafka_DeleteRecords_t* requests = request.get();
+  rd_kafka_DeleteRecords(state_->client.get(), &requests, 1, nullptr, state_->queue.get());
+  require(result_of(EventHandle(rd_kafka_queue_poll(state_->queue.get(), kTimeoutMs))), "shorten " + topic);
 }
 
 bool KafkaAdmin::exists(const std::string& topic) { return state_->reader.partitions(topic) > 0; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,6 +21,9 @@ class KafkaAdmin {
 
   void create_topic(const std::string& topic, int partitions, const Configuration& configuration = {});
   void delete_topic(const std::string& topic);
+  void add_partitions(const std::string& topic, int partitions_in_all);
+  /// Deletes the partition's records below `offset`, as retention would.
+  void delete_records(const std::string& topic, std::int32_t partition, std::int64_t offset);
   [[nodiscard]] bool exists(const std::string& topic);
 
  private:

@@ -28,8 +28,9 @@ class Consumer {
   explicit Consumer(const ConsumerOptions& options);  ///< Throws configuration. Does not wait for a broker.
   Consumer(const Consumer&) = delete;
   Consumer& operator=(const Consumer&) = delete;
-  /// Leaves the group (a static member does not), in a few seconds at most, whatever the brokers do. Commits that are
-  /// under way may be lost; commit_and_wait() before. Records that are still alive keep the client's threads, not this.
+  /// Leaves the group (a static member does not): in a few seconds at most, or in socket.timeout.ms (10 s) when a
+  /// broker that has an unanswered commit is silent. Commits that are under way may be lost; commit_and_wait() before.
+  /// The client's threads go with it, or with the last record of it that is alive.
   ~Consumer();
 
   void subscribe(const std::vector<std::string>& topics);

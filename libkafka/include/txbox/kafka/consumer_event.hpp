@@ -76,8 +76,8 @@ struct Record {
 struct Assigned {
   std::vector<Place> places;
 };
-/// The group takes everything back. Answer with unassign(); until then the others wait for this member. `lost`: it has
-/// somebody else already. It may be false in a zombie too, so nothing may rest on it.
+/// The group takes everything back. Answer with unassign(); until then the others wait for this member. `lost`:
+/// somebody else may have it already. It may be false in a zombie too, so nothing may rest on it.
 struct Revoked {
   bool lost = false;
 };
