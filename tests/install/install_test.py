@@ -158,6 +158,14 @@ class InstalledFromThisBuild(unittest.TestCase):
             run("cmake", "--install", BUILD, "--prefix", prefix)
             self.assertRegex(run(pathlib.Path(prefix, "bin", "outbox-relay"), "--version"), r"0\.1\.0")
 
+    def test_the_sample_of_the_consumer_is_a_project_of_its_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            prefix, build = pathlib.Path(folder, "prefix"), pathlib.Path(folder, "build")
+            run("cmake", "--install", BUILD, "--prefix", prefix)
+            configure(ROOT / "samples" / "billing_service", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+            run("cmake", "--build", build)
+            self.assertIn("--brokers LIST", run(build / "billing_service", "--help"))
+
 
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

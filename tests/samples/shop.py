@@ -13,9 +13,9 @@ BIN = pathlib.Path(os.environ["TXBOX_BIN"])
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 
 
-def run(*arguments, expect=0):
+def run(*arguments, expect=0, seconds=60):
     done = subprocess.run([str(argument) for argument in arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, timeout=60, check=False)
+                          text=True, timeout=seconds, check=False)
     if done.returncode != expect:
         raise AssertionError(f"{arguments} ended with {done.returncode}, not {expect}:\n{done.stdout}{done.stderr}")
     return done
@@ -23,9 +23,9 @@ def run(*arguments, expect=0):
 
 class ShopTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.mkdtemp(prefix="txbox-sample-")
-        self.addCleanup(shutil.rmtree, folder)
-        self.db = os.path.join(folder, "shop.db")
+        self.folder = tempfile.mkdtemp(prefix="txbox-sample-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.db = os.path.join(self.folder, "shop.db")
 
     def query(self, sql, db=None):
         connection = sqlite3.connect(db or self.db, timeout=30)

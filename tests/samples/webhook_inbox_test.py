@@ -25,6 +25,7 @@ class WebhookInbox(ShopTest):
 
     def start(self):
         child = subprocess.Popen([PROGRAM, "--db", self.db], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(child.stdin.close)
         self.addCleanup(child.stdout.close)
         self.addCleanup(child.wait)
         self.addCleanup(child.kill)
