@@ -37,7 +37,8 @@ std::optional<InboxPosition> taken(const InboxStore::Take& take, const std::opti
                                         " is not in the database any more: were its rows deleted by hand?");
   }
   if (!before) return InboxPosition{.next_offset = *take.set_next, .clean = true, .reset_to = {}, .assignment = 1};
-  if (take.set_next && take.loaded_next != before->next_offset) return std::nullopt;
+  const bool taken_meanwhile = take.loaded_assignment && *take.loaded_assignment != before->assignment;
+  if (take.set_next && (taken_meanwhile || take.loaded_next != before->next_offset)) return std::nullopt;
   InboxPosition after = *before;
   after.next_offset = take.set_next.value_or(before->next_offset);
   ++after.assignment;

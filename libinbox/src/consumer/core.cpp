@@ -16,6 +16,8 @@ namespace {
 
 constexpr Backoff kAfterUpset{50ms, 5'000ms};
 constexpr std::chrono::milliseconds kFloor{1'000};
+/// Whatever the interval, the group is looked after between a refused commit and the next.
+constexpr std::chrono::milliseconds kAfterRefusal{100};
 
 }  // namespace
 
@@ -109,7 +111,7 @@ void Core::State::on_commit_answer(const Place& place, std::int64_t offset, bool
   if (failed) {
     // A normal event while the group changes: what Kafka does not know is told again, or read again elsewhere.
     found->second.told = -1;
-    commit_at = std::max(commit_at, now + options.kafka_commit_interval);
+    commit_at = std::max(commit_at, now + std::max(options.kafka_commit_interval, kAfterRefusal));
   } else {
     found->second.confirmed = offset;
   }

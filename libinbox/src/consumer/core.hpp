@@ -64,6 +64,7 @@ struct PositionsLoaded {
   struct Stored {
     std::int64_t next_offset = 0;
     std::optional<std::int64_t> reset_to;
+    std::int64_t assignment = 0;
   };
   struct Committed {
     std::int64_t offset = 0;
@@ -191,7 +192,9 @@ struct Load {
 struct Take {
   struct One {
     Place place;
-    std::optional<std::int64_t> loaded_next;  ///< As loaded. Where it is another now, set_next does not apply.
+    /// As loaded. Where either is another now somebody took the partition meanwhile, and set_next does not apply.
+    std::optional<std::int64_t> loaded_next;
+    std::optional<std::int64_t> loaded_assignment;
     std::optional<std::int64_t> set_next;
     std::optional<std::int64_t> reset_to;  ///< A person's reset that was followed; -1: none is outstanding.
   };

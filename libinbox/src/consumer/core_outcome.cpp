@@ -34,6 +34,8 @@ void Core::State::on_closed(const event::Closed& what) {
       say(LogLevel::info, "another consumer moved a position of this one; reading all of them again");
       return want(Leave::reload);
     case event::Closed::Result::unknown:
+      // A try that was recorded as started was made, whatever became of its end.
+      if (batch.single != nullptr && batch.messages > 0) batch.single->hand.front().start_recorded = false;
       undo();
       say(LogLevel::warning, "a commit may have happened or not (" + what.reason + "); reading the positions again");
       return want(Leave::reload);
@@ -53,10 +55,11 @@ void Core::State::rolled_back(const std::string& reason) {
     return;
   }
   const SteadyTime again = now + kStoreAgain.wait(store_failures++, random);
-  if (in_message != nullptr) {
-    message->alone = true;
+  if (message != nullptr) message->alone = true;
+  if (message != nullptr && !message->start_recorded) {
     wait(*in_message, again);
   } else {
+    // Also for a message whose start is recorded: a crash in another one would count for it.
     begin_at = again;
   }
 }

@@ -58,7 +58,10 @@ void Core::State::on_load_failed(const std::string& reason) {
 Starting Core::State::starting_from(const event::PositionsLoaded::Loaded& loaded) {
   Starting one;
   one.start = decide_start(options, loaded);
-  if (loaded.stored) one.loaded_next = loaded.stored->next_offset;
+  if (loaded.stored) {
+    one.loaded_next = loaded.stored->next_offset;
+    one.loaded_assignment = loaded.stored->assignment;
+  }
   Partition& partition = one.partition;
   partition.place = loaded.place;
   partition.position = one.start.offset;
@@ -89,7 +92,8 @@ void Core::State::on_loaded(const event::PositionsLoaded& what) {
       standing.insert(loaded.place);
       continue;
     }
-    take.places.push_back({loaded.place, one.loaded_next, one.start.set_next, one.start.reset_to});
+    take.places.push_back(
+        {loaded.place, one.loaded_next, one.loaded_assignment, one.start.set_next, one.start.reset_to});
     starting.insert_or_assign(loaded.place, std::move(one));
   }
   if (take.places.empty()) return run();
@@ -113,7 +117,9 @@ void Core::State::on_taken(const event::Taken& what) {
     if (found == starting.end()) continue;
     Starting& one = found->second;
     Partition& partition = one.partition;
-    const bool as_loaded = taken.next_offset == partition.position;
+    const bool set = phase == Phase::taking && one.start.set_next;
+    const bool first_since = taken.assignment == one.loaded_assignment.value_or(0) + 1;
+    const bool as_loaded = taken.next_offset == partition.position && (!set || first_since);
     if (!as_loaded) moved = &taken.place;
     if (phase == Phase::taking) {
       const auto ours = remembered.find(taken.place);
@@ -122,8 +128,8 @@ void Core::State::on_taken(const event::Taken& what) {
       partition.suspects = kept ? ours->second.suspects : unclean ? options.batch_messages : 0;
     }
     partition.position = taken.next_offset;
-    // Where a first position came too late the row was not taken, and is not ours to give up.
-    partition.assignment = as_loaded || !one.start.set_next ? taken.assignment : 0;
+    // Where a position was to be set and came too late the row was not taken, and is not ours to give up.
+    partition.assignment = as_loaded || !set ? taken.assignment : 0;
   }
   // Moved by a consumer that does not know yet that it lost the partition.
   if (moved != nullptr) return start_over("the position of " + name_of(*moved) + " moved in the meantime");
@@ -152,7 +158,7 @@ void Core::State::settle() {
   command::Take take{round, {}};
   for (const auto& [place, one] : starting) {
     if (!one.start.settle_reset) continue;
-    take.places.push_back({place, one.start.offset, std::nullopt, -1});
+    take.places.push_back({place, one.start.offset, one.partition.assignment, std::nullopt, -1});
   }
   if (take.places.empty()) return run();
   phase = Phase::settling;

@@ -117,6 +117,7 @@ struct Starting {
   Start start;
   Partition partition;
   std::optional<std::int64_t> loaded_next;
+  std::optional<std::int64_t> loaded_assignment;
   std::optional<std::int64_t> offset_in_kafka;
 };
 

@@ -74,7 +74,8 @@ void DatabaseSide::load(event::PositionsLoaded::Loaded& loaded) {
   const store::InboxPlace place = to_store(loaded.place);
   std::int64_t from_offset = 0;
   if (const auto position = store_.position(place)) {
-    loaded.stored = {.next_offset = position->next_offset, .reset_to = position->reset_to};
+    loaded.stored = {
+        .next_offset = position->next_offset, .reset_to = position->reset_to, .assignment = position->assignment};
     from_offset = position->next_offset;
   }
   for (const store::InboxStore::Attempts& attempts : store_.attempts(place, from_offset)) {
@@ -91,7 +92,8 @@ Event DatabaseSide::take(const command::Take& take) {
     takes.push_back({.place = to_store(one.place),
                      .set_next = one.set_next,
                      .reset_to = one.reset_to,
-                     .loaded_next = one.loaded_next});
+                     .loaded_next = one.loaded_next,
+                     .loaded_assignment = one.loaded_assignment});
   }
   event::Taken taken{.round = take.round, .positions = {}};
   try {

@@ -97,6 +97,11 @@ Start without_store(const CoreOptions& options, const Loaded& loaded, Writer wri
   if (loaded.committed) {
     start.offset = loaded.committed->offset;
     start.commit_first = writer != Writer::this_store;
+    if (writer == Writer::somebody) {
+      // Remembered like a reset that was followed: until Kafka has this store's word, its offset looks like one.
+      start.reset_to = start.offset;
+      start.settle_reset = true;
+    }
     say(start, LogLevel::info,
         name_of(loaded.place) + ": the database has no position; starting at the group's offset in Kafka, " +
             number(start.offset));

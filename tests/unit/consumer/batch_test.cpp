@@ -299,3 +299,17 @@ TEST_CASE("work that fails in preparation is a failed attempt, and is prepared a
   fixture.advance(200ms);
   CHECK(fixture.take({"prepare", "apply"}) == Lines{"prepare o0@8", "apply o0@8 #2"});
 }
+
+TEST_CASE("a refused commit is not made again at once, even without an interval") {
+  CoreOptions options;
+  options.kafka_commit_interval = 0ms;
+  ConsumerFixture fixture(options);
+  settle(fixture);
+  fixture.kafka_takes_commits = false;
+  fixture.arrive({7});
+  fixture.idle();
+  CHECK(fixture.take({"kafka"}) == Lines{"kafka o0@8"});
+  fixture.kafka_takes_commits = true;
+  fixture.advance(100ms);
+  CHECK(fixture.take({"kafka"}) == Lines{"kafka o0@8"});
+}

@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 
+#include "command_line.hpp"
 #include "libinbox/src/consumer/core.hpp"
 
 namespace txbox::test {
@@ -91,9 +92,6 @@ class ConsumerFixture {
   std::deque<inbox::consumer::Command> commands_;
   bool answering_ = false;
 };
-
-/// One line, as the tests compare it.
-[[nodiscard]] std::string line_of(const inbox::consumer::Command& command, WallTime wall);
 
 }  // namespace txbox::test
 

@@ -117,7 +117,8 @@ TEST_CASE("a reset that Kafka was told of counts as settled at the next load") {
 
 TEST_CASE("a partition that the database does not know starts at the group's offset") {
   ConsumerFixture fixture;
-  CHECK(start_of(fixture, {.committed = 5, .metadata = ""}) == Lines{"take o0=5", "kafka o0@5 waited", "assign o0@5"});
+  CHECK(start_of(fixture, {.committed = 5, .metadata = ""}) ==
+        Lines{"take o0=5 reset 5", "kafka o0@5 waited", "take o0 reset -1", "assign o0@5"});
   CHECK(fixture.said("starting at the group's offset in Kafka, 5"));
 }
 
@@ -203,7 +204,7 @@ TEST_CASE("a position that moved between the look and the taking is looked at ag
   ConsumerFixture fixture;
   fixture.moved[{"o", 0}] = 9;
   fixture.assigned({{.stored = 7, .committed = 7}});
-  CHECK(fixture.take() == Lines{"load o0", "take o0", "give up o0@9/1"});
+  CHECK(fixture.take() == Lines{"load o0", "take o0", "give up o0@9/2"});
   fixture.advance(1s);
   CHECK(fixture.take(kGroupWords) == Lines{"take o0", "assign o0@9", "kafka o0@9"});
 }
@@ -216,6 +217,14 @@ TEST_CASE("a first position is not set over one that somebody else stored in the
   fixture.advance(1s);
   CHECK(fixture.take({"assign"}) == Lines{"assign o0@9"});
   CHECK(fixture.places.at({"o", 0}).stored == 9);
+}
+
+TEST_CASE("a reset is not followed again after another consumer followed it, also where it is at the same offset") {
+  ConsumerFixture fixture(with(GroupReset::follow));
+  fixture.moved[{"o", 0}] = 7;
+  fixture.assigned({{.stored = 7, .committed = 2, .metadata = ""}});
+  CHECK(fixture.take() == Lines{"load o0", "take o0=2 reset 2"});
+  CHECK(fixture.places.at({"o", 0}).stored == 7);
 }
 
 TEST_CASE("an empty assignment is answered") {

@@ -148,6 +148,17 @@ TEST_CASE("a position that moved since it was loaded is neither set nor taken") 
         ErrorCode::failure);
 }
 
+TEST_CASE("a partition that was taken since it was loaded is neither set nor taken, though it is at the same offset") {
+  InboxDatabase file;
+  InboxSide& side = file.side;
+  side.take(file.place, 40);
+  side.take(file.place);
+  InboxStore::Take late{.place = file.place, .set_next = 7, .reset_to = 7, .loaded_next = 40, .loaded_assignment = 1};
+  CHECK(text_of(take(side, late)) == "40 unclean reset none taken 2");
+  late.loaded_assignment = 2;
+  CHECK(text_of(take(side, late)) == "7 unclean reset 7 taken 3");
+}
+
 TEST_CASE("a compare-and-set that fails changes nothing, and the batch is free to go on or to roll back") {
   InboxDatabase file;
   InboxSide& side = file.side;

@@ -71,6 +71,8 @@ class InboxStore {
     /// With set_next: next_offset as it was loaded, null where there was no row. Where it is not so any more somebody
     /// has moved the position meanwhile; the row then stays as it is, and is not taken.
     std::optional<std::int64_t> loaded_next;
+    /// Likewise the assignment as it was loaded: whoever took the partition meanwhile may be at the same offset again.
+    std::optional<std::int64_t> loaded_assignment = std::nullopt;
   };
   /// Takes partitions, in one transaction: the position is set where wanted, `clean` is cleared, `assignment` rises,
   /// attempts below the position are forgotten (they were left by one who lost a compare-and-set). Returns positions in
