@@ -210,3 +210,31 @@ TEST_CASE("a drain ends behind the control records of transactions, and an abort
     CHECK(member.number("SELECT next_offset FROM inbox_offsets") == 5);
   }
 }
+
+TEST_CASE("a topic that is missing is waited for, and said by its name") {
+  const Member member(1);
+  const std::string missing = unique_topic("missing");
+  publish(member.topic, 1, 1, 1);
+  std::stop_source stop;
+  int said = 0;
+  int applied = 0;
+  auto options = member.options();
+  const auto look = [&] {
+    if (said > 0 && applied > 0) stop.request_stop();
+  };
+  options.log = [&](LogLevel level, std::string_view text) {
+    if (level != LogLevel::warning || text.find("'" + missing + "'") == std::string_view::npos) return;
+    ++said;
+    look();
+  };
+  Consumer consumer(options);
+  consumer.on(missing, record);
+  consumer.on(member.topic, [&](sqlite3* db, const Message& message) {
+    ++applied;
+    look();
+    return record(db, message);
+  });
+  consumer.run(stop.get_token());
+  CHECK(said == 1);
+  CHECK(member.number("SELECT count(*) FROM effects") == 1);
+}

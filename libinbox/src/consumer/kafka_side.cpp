@@ -80,11 +80,11 @@ std::optional<Polled> KafkaSide::poll(std::chrono::milliseconds timeout) {
                                               " (is another process running with its group.instance.id?)");
         } else {
           if constexpr (std::is_same_v<What, kafka::consumer_event::PlaceError>) {
-            hint(what.error, "topic '" + what.place.topic + "' cannot be read: " + what.reason);
+            hint(what.error, what.place.topic, "topic '" + what.place.topic + "' cannot be read: " + what.reason);
           } else if constexpr (std::is_same_v<What, kafka::consumer_event::Trouble>) {
-            hint(what.error, what.text);
+            hint(what.error, {}, what.text);
           } else {
-            hint(0,
+            hint(0, {},
                  "max.poll.interval.ms passed without a poll, so that the group goes on without this member: the "
                  "handlers are too slow for it, or the process stood still");
           }
@@ -107,9 +107,9 @@ Message KafkaSide::message_of(const kafka::ConsumedRecord& record) const {
   return message;
 }
 
-void KafkaSide::hint(int error, const std::string& text) {
+void KafkaSide::hint(int error, const std::string& topic, const std::string& text) {
   const SteadyTime now = system_clock().steady_now();
-  const auto [last, first] = hinted_.try_emplace(error, now);
+  const auto [last, first] = hinted_.try_emplace(std::pair(error, topic), now);
   if (!first && now - last->second < kHintInterval) return;
   last->second = now;
   if (options_.log) options_.log(LogLevel::warning, text);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <txbox/base/clock.hpp>
@@ -47,12 +49,12 @@ class KafkaSide {
     return {.topic = place.topic, .partition = place.partition};
   }
   [[nodiscard]] Message message_of(const kafka::ConsumedRecord& record) const;
-  void hint(int error, const std::string& text);
+  void hint(int error, const std::string& topic, const std::string& text);
 
   const ConsumerOptions& options_;
   std::vector<std::string> topics_;
   kafka::Consumer consumer_;
-  std::map<int, SteadyTime> hinted_;  ///< By error; as many as librdkafka has.
+  std::map<std::pair<int, std::string>, SteadyTime> hinted_;  ///< By error and topic: as many as there can be.
 };
 
 }  // namespace txbox::inbox::consumer

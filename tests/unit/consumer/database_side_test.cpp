@@ -79,7 +79,8 @@ struct Side {
     if (with_outbox) store::install(app, {});
     REQUIRE(database.use_cluster("cluster"));
     command::Take take;
-    take.places.push_back({.place = kPlace, .loaded_next = std::nullopt, .set_next = 0, .reset_to = std::nullopt});
+    take.places.emplace_back().place = kPlace;
+    take.places.back().set_next = 0;
     REQUIRE(std::holds_alternative<event::Taken>(database.take(take)));
   }
 
