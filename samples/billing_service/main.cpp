@@ -49,8 +49,14 @@ class StopSignals {
 };
 
 void say(txbox::LogLevel level, std::string_view text) {
-  if (level == txbox::LogLevel::debug) return;
-  std::fprintf(stderr, "billing_service: %.*s\n", static_cast<int>(text.size()), text.data());
+  const char* word = "";
+  switch (level) {
+    case txbox::LogLevel::debug: return;
+    case txbox::LogLevel::info: break;
+    case txbox::LogLevel::warning: word = "warning: "; break;
+    case txbox::LogLevel::error: word = "error: "; break;
+  }
+  std::fprintf(stderr, "billing_service: %s%.*s\n", word, static_cast<int>(text.size()), text.data());
 }
 
 void serve(const Options& options) {
