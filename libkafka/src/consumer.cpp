@@ -66,6 +66,7 @@ Consumer::~Consumer() = default;
 
 void Consumer::subscribe(const std::vector<std::string>& topics) {
   std::vector<Place> places;
+  places.reserve(topics.size());
   for (const std::string& topic : topics) places.push_back({.topic = topic});
   require_unless_fatal(rd_kafka_subscribe(state_->client.get(), to_list(std::span<const Place>(places)).get()),
                        "subscribing");

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include <txbox/kafka/errors.hpp>
 #include <txbox/kafka/producer.hpp>
 
+#include "kafka_broker.hpp"
 #include "support/kafka_admin.hpp"
 #include "support/kafka_reader.hpp"
 
@@ -26,21 +26,13 @@ using txbox::kafka::Producer;
 using txbox::kafka::ProducerOptions;
 using txbox::kafka::scope_of;
 using txbox::kafka::TopicDescription;
+using txbox::test::bootstrap_servers;
 using txbox::test::KafkaAdmin;
 using txbox::test::KafkaReader;
 using txbox::test::ReadRecord;
 using txbox::test::unique_topic;
 
 namespace {
-
-/// A missing broker is a failure and not a skip: these tests are the proof, and nobody must believe they ran.
-std::string bootstrap_servers() {
-  const char* servers = std::getenv("TXBOX_TEST_KAFKA");
-  if (servers == nullptr || *servers == '\0') {
-    FAIL("TXBOX_TEST_KAFKA names no broker: start one with scripts/kafka start, or run scripts/test");
-  }
-  return servers;
-}
 
 ProducerOptions real_options(txbox::kafka::Properties properties = {}) {
   ProducerOptions options;

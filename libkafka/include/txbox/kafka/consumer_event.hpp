@@ -1,6 +1,5 @@
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,7 +18,10 @@ namespace txbox::kafka {
 struct Place {
   std::string topic;
   std::int32_t partition = -1;  ///< -1 where an error speaks of the whole topic.
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator<(const Place& a, const Place& b) {
+    return a.topic != b.topic ? a.topic < b.topic : a.partition < b.partition;
+  }
 };
 
 struct Position {
