@@ -65,7 +65,7 @@ class Writer(Benchmark):
 
 class WithoutBroker(Benchmark):
     def test_no_broker_named_is_78(self):
-        for name in ("bench_relay_drain", "bench_commit_to_ack", "bench_relay_idle"):
+        for name in ("bench_relay_drain", "bench_commit_to_ack", "bench_relay_idle", "bench_inbox_apply"):
             self.assertIn("--brokers", self.run_program(name, expect=78).stderr)
 
 
@@ -86,6 +86,12 @@ class WithBroker(Benchmark):
         for side in ("ours", "rival", "rival_delivery_report"):
             self.assertGreater(result[side]["p99"], 0)
             self.assertGreaterEqual(result[side]["p99"], result[side]["p50"])
+
+    def test_inbox_apply(self):
+        result = self.measure("bench_inbox_apply", "--brokers", self.brokers, "--rows", 3000, "--runs", 2)
+        self.assert_throughput(result, "inbox_apply", "rows/s", 2)
+        self.assertEqual(result["rows"], 3000)
+        self.assertAlmostEqual(result["plain_sql"]["ratio"], result["ours"] / result["plain_sql"]["rival"], delta=0.002)
 
     def test_relay_idle(self):
         result = self.measure("bench_relay_idle", "--brokers", self.brokers, "--window", 1, "--runs", 1)
