@@ -157,6 +157,14 @@ class BillingService(ShopTest):
         self.assertEqual(self.query("SELECT count(*), count(DISTINCT json_extract(payload, '$.order_id')) FROM outbox"),
                          [(1200, 1200)])
 
+    def test_four_services_share_a_file_that_none_of_them_found(self):
+        orders = [order(n) for n in range(600)]
+        self.send((one["order_id"], one) for one in orders + orders)
+        services = [self.start("--drain", "--invoices", self.invoices) for _ in range(4)]
+        self.assertEqual([service.wait(90) for service in services], [0] * 4)
+        self.assert_credited_once(orders)
+        self.assertEqual(self.query("SELECT count(*) FROM outbox"), [(600,)])
+
     def test_sigterm_ends_it_cleanly(self):
         for end in (signal.SIGTERM, signal.SIGINT):
             self.send((f"{end}-{n}", order(n)) for n in range(50))
