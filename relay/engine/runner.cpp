@@ -406,7 +406,7 @@ void Runner::State::serve_reads() {
   const auto next =
       std::find_if(reads.begin(), reads.end(), [time](const PendingRead& read) { return read.not_before <= time; });
   if (next == reads.end()) return;
-  PendingRead read = std::move(*next);
+  PendingRead read = *next;
   reads.erase(next);
   try {
     read_one(read.wish);
@@ -415,7 +415,7 @@ void Runner::State::serve_reads() {
       throw naming(databases[std::visit([](const auto& wish) { return wish.database; }, read.wish)]->path(), error);
     }
     read.not_before = now() + kReadRetry;
-    reads.push_back(std::move(read));
+    reads.push_back(read);
   }
 }
 
