@@ -125,7 +125,8 @@ class GroupReader {
       partition.clean = row.column_int64(4) != 0;
       // A negative one says that no reset is outstanding.
       if (row.column_int64(5) >= 0) partition.reset_to = row.column_optional(5);
-      partition.updated_at_ms = row.column_int64(6);
+      partition.assignment = row.column_int64(6);
+      partition.updated_at_ms = row.column_int64(7);
       group.partition_list.push_back(std::move(partition));
     }
   }

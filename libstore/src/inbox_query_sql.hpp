@@ -39,7 +39,7 @@ inline constexpr std::string_view kCountSuspects = "SELECT count(*) FROM inbox_a
 inline constexpr std::string_view kSumPartitions =
     "SELECT count(*), sum(clean = 0), max(updated_at) FROM inbox_offsets WHERE consumer_group = ?1";
 inline constexpr std::string_view kListPartitions = R"(
-SELECT cluster, topic, partition, next_offset, clean, reset_to, updated_at FROM inbox_offsets
+SELECT cluster, topic, partition, next_offset, clean, reset_to, assignment, updated_at FROM inbox_offsets
   WHERE consumer_group = ?1 ORDER BY cluster, topic, partition LIMIT ?2)";
 inline constexpr std::string_view kListSuspects = R"(
 SELECT cluster, topic, partition, offset, started, failed, last_error, next_try_at, updated_at FROM inbox_attempts

@@ -47,6 +47,7 @@ JsonObject position_object(const store::InboxPartition& place) {
       .number("next_offset", place.next_offset)
       .truth("clean", place.clean)
       .number("reset_to", place.reset_to)
+      .number("assignment", place.assignment)
       .number("updated_at", place.updated_at_ms);
   return json;
 }

@@ -84,6 +84,7 @@ TEST_CASE("partitions and suspects are told whole, huge numbers and hostile name
                                     .next_offset = kHuge,
                                     .clean = true,
                                     .reset_to = 3,
+                                    .assignment = 4,
                                     .updated_at_ms = kHuge});
   hostile.suspect_list.push_back({.cluster_id = "\xff",
                                   .topic = "orders",
@@ -100,6 +101,7 @@ TEST_CASE("partitions and suspects are told whole, huge numbers and hostile name
   CHECK(json["positions"][0]["cluster"] == nullptr);
   CHECK(json["positions"][0]["clean"] == true);
   CHECK(json["positions"][0]["reset_to"] == 3);
+  CHECK(json["positions"][0]["assignment"] == 4);
   CHECK(json["suspect_messages"][0]["cluster"]["base64"] == "/w==");
   CHECK(json["suspect_messages"][0]["attempts"] == kHuge);
   CHECK(json["suspect_messages"][0]["last_error"] == "bad\x1b]0;title\x07");

@@ -119,8 +119,8 @@ TEST_CASE("a group's numbers are those of its own rows, and its partitions come 
   file.app.run("INSERT INTO inbox_cluster(number, cluster_id) VALUES (1, 'prod-1')");
   file.app.run(
       "INSERT INTO inbox_offsets(consumer_group, cluster, topic, partition, next_offset, clean, reset_to,"
-      " updated_at) VALUES ('billing', 1, 'orders', 1, 9223372036854775807, 0, NULL, 1700000000002),"
-      " ('billing', 1, 'orders', 0, 12, 1, 3, 1700000000001), ('billing', 2, 'orders', 0, 0, 1, -1, 1)");
+      " assignment, updated_at) VALUES ('billing', 1, 'orders', 1, 9223372036854775807, 0, NULL, 0, 1700000000002),"
+      " ('billing', 1, 'orders', 0, 12, 1, 3, 4, 1700000000001), ('billing', 2, 'orders', 0, 0, 1, -1, 1, 1)");
   file.app.run(
       "INSERT INTO inbox_attempts(consumer_group, cluster, topic, partition, offset, started, failed,"
       " last_error, next_try_at, updated_at) VALUES ('billing', 1, 'orders', 1, 41, 1, 2, 'no such account',"
@@ -145,6 +145,7 @@ TEST_CASE("a group's numbers are those of its own rows, and its partitions come 
   CHECK(first.next_offset == 12);
   CHECK(first.clean);
   CHECK(first.reset_to == 3);
+  CHECK(first.assignment == 4);
   CHECK(group.partition_list.at(1).next_offset == std::numeric_limits<std::int64_t>::max());
   CHECK_FALSE(group.partition_list.at(1).clean);
   CHECK_FALSE(group.partition_list.at(2).cluster_id.has_value());

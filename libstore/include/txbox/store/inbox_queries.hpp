@@ -39,6 +39,7 @@ struct InboxPartition {
   std::int64_t next_offset = 0;
   bool clean = false;
   std::optional<std::int64_t> reset_to;  ///< A person's reset of the group that was honoured last.
+  std::int64_t assignment = 0;           ///< How often a consumer took the partition.
   std::int64_t updated_at_ms = 0;
 };
 
