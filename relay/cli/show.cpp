@@ -8,6 +8,7 @@
 #include <txbox/store/outbox_queries.hpp>
 
 #include "relay/cli/commands.hpp"
+#include "relay/cli/help_examples.hpp"
 #include "relay/cli/inbox_output.hpp"
 #include "relay/cli/open_file.hpp"
 #include "relay/cli/output.hpp"
@@ -15,6 +16,13 @@
 namespace txbox::relay {
 
 namespace {
+
+constexpr char kExamples[] = R"(Examples:
+  outbox-relay show --db shop.db 01a22e45-ac63-745b-be46-bfdfbba0d8d3
+  outbox-relay show --db billing.db order-17 --payload --json
+
+Whatever the file knows of the event: its row of the outbox, and for each consumer group whether it applied the event or
+gave it up, when, and where it came from. Exit 1 when it is in neither box.)";
 
 struct ShowFlags {
   std::string db;
@@ -44,6 +52,7 @@ void add_show_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<ShowFlags>();
   CLI::App* command =
       app.add_subcommand("show", "Show one event: its outbox row, and what consumer groups did with it");
+  show_examples(*command, kExamples);
   command->add_option("--db", flags->db, "The database file")->required()->envname("OUTBOX_RELAY_DB");
   command->add_option("EVENT_ID", flags->event_id, "The event's id, as consumers see it in header `id`")->required();
   command->add_flag("--payload", flags->payload, "With its payload");

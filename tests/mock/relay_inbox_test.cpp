@@ -251,11 +251,21 @@ TEST_CASE("the inbox's commands end as the others do on files that cannot be rea
   app.run("DROP TABLE inbox_epochs");
   CHECK(codes() == Codes{78, 78, 78});
 
+  AppDatabase locked(folder.file("locked.db"));
+  store::install(locked, {.outbox = false});
+  locked.run("INSERT INTO inbox(consumer_group, event_id) VALUES ('g', 'e')");
+  locked.run("PRAGMA locking_mode=EXCLUSIVE");
+  locked.run("BEGIN EXCLUSIVE");
+  const CommandResult held = relay(folder, {"inbox", "ls", "--group", "g", "--db", folder.file("locked.db")});
+  CHECK(held.code == 75);
+  CHECK(held.output.empty());
+
   const CommandResult typo = relay(folder, {"inbox", "lss", "--db", path});
   CHECK(typo.code == 2);
   CHECK(contains(typo.log, "inbox lss; did you mean ls?"));
   CHECK(relay(folder, {"inbox"}).code == 2);
   CHECK(contains(relay(folder, {"inbox", "ls", "--help"}).output, "Examples:"));
+  CHECK(contains(relay(folder, {"inbox", "--help"}).output, "--parked"));
   CHECK(contains(relay(folder, {"prune", "--help"}).output, "claims stay"));
 }
 
