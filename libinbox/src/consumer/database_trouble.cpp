@@ -28,11 +28,12 @@ bool passes_by_itself(ErrorCode code) noexcept {
 
 std::optional<std::string> trouble_of_database(sqlite3* db, const std::exception_ptr& thrown) {
   // The last call on this connection was the one that failed; a handler that went on after it succeeded elsewhere.
+  // SQLITE_LOCKED is not among them: in a file of its own a connection is in nobody's way but its own, so that the
+  // handler does it again however often it is called.
   const int code = sqlite3_errcode(db) & 0xff;
   switch (code) {
     case SQLITE_FULL:
     case SQLITE_BUSY:
-    case SQLITE_LOCKED:
     case SQLITE_NOMEM: return std::string("a handler's statement: ") + sqlite3_errstr(code);
     case SQLITE_IOERR:
     case SQLITE_CORRUPT:

@@ -58,7 +58,9 @@ bool Loop::join(const std::stop_token& stop) {
   cluster_id_ = kafka_.join(stop);
   if (cluster_id_.empty()) return false;
   // Each try waits for the lock as long as the connection does.
+  bool said = false;
   while (!database_.use_cluster(cluster_id_)) {
+    if (!std::exchange(said, true)) say(LogLevel::warning, "the database is locked; waiting for it");
     if (stop.stop_requested()) return false;
   }
   return true;

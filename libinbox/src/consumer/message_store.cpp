@@ -42,6 +42,7 @@ void MessageStore::forget(const Place& place, std::int64_t offset) {
   const auto partition = messages_.find(place);
   if (partition == messages_.end()) return;
   std::deque<Message>& messages = partition->second;
+  if (!messages.empty() && messages.front().offset == offset) return messages.pop_front();
   const auto found = find(messages, offset);
   if (found != messages.end()) messages.erase(found);
 }

@@ -1,5 +1,6 @@
 #include "libinbox/src/consumer/database_side.hpp"
 
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -236,6 +237,24 @@ TEST_CASE("a full disk is the database's trouble and no outcome of the message")
   CHECK(side.apply(message_at(0)) == Applied::Kind::applied);
   CHECK(side.close(0, 1) == Closed::Result::committed);
   CHECK(side.effects() == 1);
+}
+
+TEST_CASE("a handler that stands in its own way has failed, as often as it does") {
+  Side side;
+  side.app.run("CREATE TABLE scratch(x); INSERT INTO scratch VALUES (1)");
+  side.begin();
+  const Event event = side.database.apply(message_at(0), [](sqlite3* db, const Message&) {
+    sqlite3_stmt* reading = nullptr;
+    REQUIRE(sqlite3_prepare_v2(db, "SELECT x FROM scratch", -1, &reading, nullptr) == SQLITE_OK);
+    REQUIRE(sqlite3_step(reading) == SQLITE_ROW);
+    const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> open_statement(reading, &sqlite3_finalize);
+    REQUIRE(sqlite3_exec(db, "DROP TABLE scratch", nullptr, nullptr, nullptr) == SQLITE_LOCKED);
+    throw std::runtime_error("table is locked");
+    return done;
+  });
+  REQUIRE(std::holds_alternative<Applied>(event));
+  CHECK(std::get<Applied>(event).kind == Applied::Kind::failed);
+  CHECK(side.close(0, 0) == Closed::Result::committed);
 }
 
 TEST_CASE("a lock that is not free costs no batch") {
