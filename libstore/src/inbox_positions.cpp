@@ -97,6 +97,7 @@ std::vector<InboxPosition> InboxStore::take(std::span<const Take> takes) {
     std::optional<InboxPosition> after = taken(take, before);
     if (!after) {
       positions.push_back(*before);
+      positions.back().left = true;
       continue;
     }
     if (take.reset_to) after->reset_to = *take.reset_to == kNoReset ? std::nullopt : take.reset_to;

@@ -99,6 +99,7 @@ struct Taken {
     std::int64_t next_offset = 0;
     bool clean_before = false;
     std::int64_t assignment = 0;
+    bool left = false;  ///< Not taken: set_next did not apply any more.
   };
   std::uint64_t round = 0;
   std::vector<Position> positions;

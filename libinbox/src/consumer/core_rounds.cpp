@@ -117,10 +117,7 @@ void Core::State::on_taken(const event::Taken& what) {
     if (found == starting.end()) continue;
     Starting& one = found->second;
     Partition& partition = one.partition;
-    const bool set = phase == Phase::taking && one.start.set_next;
-    const bool first_since = taken.assignment == one.loaded_assignment.value_or(0) + 1;
-    const bool as_loaded = taken.next_offset == partition.position && (!set || first_since);
-    if (!as_loaded) moved = &taken.place;
+    if (taken.left || taken.next_offset != partition.position) moved = &taken.place;
     if (phase == Phase::taking) {
       const auto ours = remembered.find(taken.place);
       const bool kept = ours != remembered.end() && ours->second.assignment + 1 == taken.assignment;
@@ -128,8 +125,7 @@ void Core::State::on_taken(const event::Taken& what) {
       partition.suspects = kept ? ours->second.suspects : unclean ? options.batch_messages : 0;
     }
     partition.position = taken.next_offset;
-    // Where a position was to be set and came too late the row was not taken, and is not ours to give up.
-    partition.assignment = as_loaded || !set ? taken.assignment : 0;
+    partition.assignment = taken.left ? 0 : taken.assignment;
   }
   // Moved by a consumer that does not know yet that it lost the partition.
   if (moved != nullptr) return start_over("the position of " + name_of(*moved) + " moved in the meantime");

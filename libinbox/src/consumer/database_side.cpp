@@ -102,7 +102,8 @@ Event DatabaseSide::take(const command::Take& take) {
       taken.positions.push_back({.place = take.places[at].place,
                                  .next_offset = positions[at].next_offset,
                                  .clean_before = positions[at].clean,
-                                 .assignment = positions[at].assignment});
+                                 .assignment = positions[at].assignment,
+                                 .left = positions[at].left});
     }
   } catch (const Error& error) {
     if (!passes_by_itself(error.code())) throw;

@@ -59,6 +59,8 @@ void World::judge_commit(const Database& before, const Database& after) {
 
 void World::judge_dead_letter(int event, const Coordinates& at, int attempts) {
   const Behaviour& behaviour = behaviours[static_cast<std::size_t>(event)];
+  // Two that both believe the partition to be theirs may count one try each.
+  if (attempts > options.attempts && !weather.zombies) violated("an attempt was made beyond the last");
   if (behaviour.kind == Behaviour::Kind::parks && attempts < options.attempts) return;
   const auto lost = lost_starts.find(at);
   int lost_count = lost == lost_starts.end() ? 0 : lost->second;

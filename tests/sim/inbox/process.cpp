@@ -72,8 +72,11 @@ bool Process::poll_partition(std::int32_t number, Fetch& fetch) {
     step(event::OutOfRange{World::place(number), "Offset out of range"});
     return true;
   }
-  if (const ModelRecord* record = partition.from(fetch.position)) {
-    fetch.position = record->offset + 1;
+  // What was handed over already may come again.
+  const bool again = !world_.peace && world_.weather.broker_faults && world_.chance(20);
+  const std::int64_t from = again ? fetch.position - static_cast<std::int64_t>(world_.random.below(6)) : fetch.position;
+  if (const ModelRecord* record = partition.from(from)) {
+    fetch.position = std::max(fetch.position, record->offset + 1);
     kept_.insert({number, record->offset});
     event::Arrived arrived;
     arrived.place = World::place(number);
@@ -114,7 +117,11 @@ void Process::carry_out(const Command& command) {
         } else if constexpr (std::is_same_v<What, command::Prepare>) {
           event::Prepared prepared;
           prepared.failed = !world_.peace && world_.weather.poison && world_.chance(10);
-          if (prepared.failed) ++world_.calls_at[at(what.place, what.offset)];
+          unprepared_.erase(at(what.place, what.offset));
+          if (prepared.failed) {
+            unprepared_.insert(at(what.place, what.offset));
+            ++world_.calls_at[at(what.place, what.offset)];
+          }
           return step(prepared);
         } else if constexpr (std::is_same_v<What, command::RecordFailed>) {
           Database::Tries& tries = world_.database->open(id_).tries[at(what.place, what.offset)];
@@ -129,6 +136,7 @@ void Process::carry_out(const Command& command) {
           kept_.erase(at(what.place, what.offset));
         } else if constexpr (std::is_same_v<What, command::ForgetAll>) {
           kept_.clear();
+          unprepared_.clear();
         } else if constexpr (std::is_same_v<What, command::Pause>) {
           fetches_.at(what.place.partition).paused = true;
         } else if constexpr (std::is_same_v<What, command::Resume>) {
@@ -185,7 +193,7 @@ void Process::on(const command::Take& take) {
   for (const auto& one : take.places) {
     Database::Row& row = open.rows[index_of(one.place)];
     const bool as_loaded = one.loaded_next
-                               ? row.there && row.next == *one.loaded_next && row.assignment == *one.loaded_assignment
+                               ? row.there && row.next == *one.loaded_next && row.assignment == one.loaded_assignment
                                : !row.there;
     const bool left = one.set_next && !as_loaded;
     if (!left) {
@@ -202,7 +210,7 @@ void Process::on(const command::Take& take) {
       open.tries.erase(open.tries.lower_bound({one.place.partition, -1}),
                        open.tries.lower_bound({one.place.partition, row.next}));
     }
-    taken.positions.push_back({one.place, row.next, row.clean || row.assignment == 1, row.assignment});
+    taken.positions.push_back({one.place, row.next, row.clean || row.assignment == 1, row.assignment, left});
     if (!left) row.clean = false;
   }
   world_.database->commit(id_);
@@ -219,6 +227,9 @@ void Process::on(const command::GiveUp& give_up) {
     Database::Row& row = open.rows[index_of(one.place)];
     if (row.next != one.expected || row.assignment != one.assignment) continue;
     row.clean = true;
+    if (started_ && started_->first == one.place.partition && !one.not_tried) {
+      violated("a start that did not happen was left in the store");
+    }
     if (!one.not_tried) continue;
     const auto tries = open.tries.find(at(one.place, *one.not_tried));
     if (tries == open.tries.end() || tries->second.started == 0) violated("a start to take back that was not recorded");
@@ -251,6 +262,7 @@ void Process::on(const command::Apply& apply) {
   }
   const int number = event_at(apply.place, apply.offset);
   if (number == ModelRecord::kWithoutId) violated("a handler sees a message without an id");
+  if (unprepared_.contains(at(apply.place, apply.offset))) violated("a handler sees a message that is not prepared");
   const auto event = static_cast<std::size_t>(number);
   event::Applied applied;
   Database& open = world_.database->open(id_);
@@ -317,7 +329,8 @@ void Process::on(const command::Close& close) {
   }
   for (const auto& one : close.advance) {
     Database::Row& row = open.rows[index_of(one.place)];
-    if (world_.compare_and_set && (!row.there || row.next != one.expected)) {
+    const bool ours = row.there && row.next == one.expected;
+    if (!ours && world_.left_out != LeftOut::compare_and_set) {
       world_.database->roll_back(id_);
       lose_transaction();
       return step(event::Closed{event::Closed::Result::conflict, {}});
@@ -343,7 +356,7 @@ void Process::on(const command::Close& close) {
 }
 
 void Process::on(const command::CommitKafka& commit) {
-  if (world_.barrier) world_.database->barrier();
+  if (world_.left_out != LeftOut::barrier) world_.database->barrier();
   for (const auto& one : commit.places) {
     // The process may end between one partition and the next.
     if (!world_.peace && world_.weather.crashes && world_.chance(200)) throw Killed{};

@@ -25,7 +25,7 @@ void trace(const std::string& text) {
   if (tracing()) std::cerr << text << '\n';
 }
 
-World::World(std::uint64_t seed) : random(seed) {
+World::World(std::uint64_t seed, LeftOut what) : random(seed), left_out(what) {
   draw_weather();
   make_topic();
   for (std::size_t count = 0; count < wanted_processes_; ++count) start_process();

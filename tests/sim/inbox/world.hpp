@@ -40,6 +40,9 @@ struct Behaviour {
   [[nodiscard]] bool for_ever() const { return times > 1'000; }
 };
 
+/// What a store leaves out that breaks a promise: to see that the oracle can fail.
+enum class LeftOut : std::uint8_t { nothing, compare_and_set, barrier };
+
 class World;
 
 /// One process: a production core, and the runner's part played around it, one command at a time.
@@ -88,7 +91,8 @@ class Process {
   inbox::consumer::Core core_;
   std::deque<inbox::consumer::Command> commands_;
   std::map<std::int32_t, Fetch> fetches_;
-  std::set<Coordinates> kept_;  ///< The runner's own store of messages.
+  std::set<Coordinates> kept_;        ///< The runner's own store of messages.
+  std::set<Coordinates> unprepared_;  ///< Their preparation failed last.
   std::optional<Coordinates> started_;
   std::optional<Coordinates> start_in_batch_;
   bool end_in_batch_ = false;  ///< Of what was started.
@@ -102,7 +106,7 @@ struct Killed {};
 /// Several processes over one model database and one model group, driven by one seed.
 class World {
  public:
-  explicit World(std::uint64_t seed);
+  explicit World(std::uint64_t seed, LeftOut what = LeftOut::nothing);
   /// Trouble, then peace until everything is done; then every event's effect is looked at.
   void run();
 
@@ -132,9 +136,7 @@ class World {
   SteadyTime steady{std::chrono::hours(1)};
   WallTime wall{std::chrono::milliseconds(1'700'000'000'000)};
   bool peace = false;
-  /// What a broken store or runner would leave out: to see that the oracle can fail.
-  bool compare_and_set = true;
-  bool barrier = true;
+  LeftOut left_out = LeftOut::nothing;
 
  private:
   void draw_weather();

@@ -107,7 +107,7 @@ void ConsumerFixture::on(const command::Take& take) {
     if (!left && one.set_next) test.stored = *one.set_next;
     if (!left && one.reset_to) test.reset_to = *one.reset_to;
     if (!left) ++assignments[one.place];
-    taken.positions.push_back({one.place, test.stored.value_or(0), test.clean, assignments[one.place]});
+    taken.positions.push_back({one.place, test.stored.value_or(0), test.clean, assignments[one.place], left});
     if (left) continue;
     test.clean = false;
   }

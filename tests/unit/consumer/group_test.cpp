@@ -80,7 +80,7 @@ TEST_CASE("a revocation during the look at the positions ends that round, and la
   fixture.revoked();
   fixture.step(event::PositionsLoaded{1, {{.place = {"o", 0}, .high = 9}}});
   CHECK(fixture.take() == Lines{"forget all", "unassign"});
-  fixture.step(event::Taken{1, {{{"o", 0}, 7, true, 4}}});
+  fixture.step(event::Taken{1, {{{"o", 0}, 7, true, 4, false}}});
   CHECK(fixture.take() == Lines{"give up o0@7/4"});
 }
 

@@ -227,6 +227,13 @@ TEST_CASE("a reset is not followed again after another consumer followed it, als
   CHECK(fixture.places.at({"o", 0}).stored == 7);
 }
 
+TEST_CASE("a position that another consumer set to the same offset first is that consumer's, and looked at again") {
+  ConsumerFixture fixture(with(GroupReset::follow));
+  fixture.moved[{"o", 0}] = 2;
+  fixture.assigned({{.stored = 7, .committed = 2, .metadata = ""}});
+  CHECK(fixture.take() == Lines{"load o0", "take o0=2 reset 2"});
+}
+
 TEST_CASE("an empty assignment is answered") {
   ConsumerFixture fixture;
   fixture.assigned({});

@@ -155,6 +155,7 @@ TEST_CASE("a partition that was taken since it was loaded is neither set nor tak
   side.take(file.place);
   InboxStore::Take late{.place = file.place, .set_next = 7, .reset_to = 7, .loaded_next = 40, .loaded_assignment = 1};
   CHECK(text_of(take(side, late)) == "40 unclean reset none taken 2");
+  CHECK(take(side, late).left);
   late.loaded_assignment = 2;
   CHECK(text_of(take(side, late)) == "7 unclean reset 7 taken 3");
 }

@@ -27,6 +27,7 @@ struct InboxPosition {
   bool clean = false;  ///< Given up in order. False: whoever had it may have ended in the middle of a message.
   std::optional<std::int64_t> reset_to;  ///< A person's reset of the group that was honoured already.
   std::int64_t assignment = 0;           ///< How often the partition was taken.
+  bool left = false;                     ///< From take(): somebody else was first, and the row is as it was.
 };
 
 enum class InboxClaim {
