@@ -99,9 +99,9 @@ void BillingRole::kill() {
   ++lives_.kills_after_applying;
   lives_.undone += undone > 0 ? undone : 0;
   restart_at_ = steady_clock::now() + options_.plan[next_kill_++].pause;
-  player_.say("killed with SIGKILL (process " + std::to_string(pid) + ")" +
-              (undone > 0 ? " in a transaction, " + counted(undone, "effect") + " undone" : "") + "; " +
-              counted(applied_, "order") + " in its books");
+  player_.stress("killed with SIGKILL (process " + std::to_string(pid) + ")" +
+                 (undone > 0 ? " in a transaction, " + counted(undone, "effect") + " undone" : "") + "; " +
+                 counted(applied_, "order") + " in its books");
 }
 
 void BillingRole::stalled(std::chrono::milliseconds time) { player_.bad("has moved nothing for " + in_seconds(time)); }

@@ -26,9 +26,9 @@ Style style_of(Actor actor) {
     case Actor::shop: return {"shop", "\033[36m"};
     case Actor::broker: return {"broker", "\033[35m"};
     case Actor::relay: return {"relay", "\033[33m"};
-    case Actor::copier: return {"copier", "\033[31m"};
+    case Actor::copier: return {"copier", "\033[34m"};
     case Actor::billing: return {"billing", "\033[32m"};
-    case Actor::reader: return {"reader", "\033[34m"};
+    case Actor::reader: return {"reader", "\033[37m"};
   }
   return {};
 }
@@ -51,7 +51,7 @@ std::string right(std::string_view text, std::size_t width) {
 }
 
 std::string bar(std::int64_t done, std::int64_t of) {
-  constexpr std::int64_t kWidth = 20;
+  constexpr std::int64_t kWidth = 18;
   const std::int64_t filled = of > 0 ? std::clamp<std::int64_t>(done * kWidth / of, 0, kWidth) : kWidth;
   return "[" + std::string(static_cast<std::size_t>(filled), '#') +
          std::string(static_cast<std::size_t>(kWidth - filled), '.') + "]";
@@ -79,7 +79,7 @@ void Narrator::print(std::string_view text) {
 }
 
 std::string Narrator::paint(std::string_view colour, std::string_view text) const {
-  if (!colours_) return std::string(text);
+  if (!colours_ || colour.empty()) return std::string(text);
   return std::string(colour) + std::string(text) + "\033[0m";
 }
 
@@ -93,15 +93,16 @@ void Narrator::headline(std::string_view text) {
   print(paint(kBold, text) + "\n\n");
 }
 
-void Narrator::line(Actor actor, std::string_view text, bool bad) {
+void Narrator::line(Actor actor, std::string_view text, std::string_view colour) {
   clear_moving_line();
   const Style style = style_of(actor);
   print(paint(kDim, right(in_seconds(elapsed()), 9)) + "  " + paint(style.colour, left(style.name, 7)) + "  " +
-        (bad ? paint(kRed, text) : std::string(text)) + "\n");
+        paint(colour, text) + "\n");
 }
 
-void Narrator::say(Actor actor, std::string_view text) { line(actor, text, false); }
-void Narrator::bad(Actor actor, std::string_view text) { line(actor, text, true); }
+void Narrator::say(Actor actor, std::string_view text) { line(actor, text, {}); }
+void Narrator::stress(Actor actor, std::string_view text) { line(actor, text, kBold); }
+void Narrator::bad(Actor actor, std::string_view text) { line(actor, text, kRed); }
 
 void Narrator::progress(const Progress& progress) {
   constexpr std::chrono::milliseconds kRedrawEvery(60);

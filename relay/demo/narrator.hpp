@@ -29,6 +29,7 @@ class Narrator {
 
   void headline(std::string_view text);
   void say(Actor actor, std::string_view text);
+  void stress(Actor actor, std::string_view text);  ///< What a reader must not miss.
   void bad(Actor actor, std::string_view text);
   /// Redraws the moving line; nothing where the output is no terminal.
   void progress(const Progress& progress);
@@ -48,7 +49,7 @@ class Narrator {
   [[nodiscard]] bool json() const noexcept { return json_; }
 
  private:
-  void line(Actor actor, std::string_view text, bool bad);
+  void line(Actor actor, std::string_view text, std::string_view colour);
   void print(std::string_view text);
   void clear_moving_line();
   [[nodiscard]] std::string paint(std::string_view colour, std::string_view text) const;

@@ -30,6 +30,7 @@ class Player {
   [[nodiscard]] std::chrono::milliseconds age() const;
 
   void say(std::string_view text) { narrator_.say(options_.actor, text); }
+  void stress(std::string_view text) { narrator_.stress(options_.actor, text); }
   void bad(std::string_view text) { narrator_.bad(options_.actor, text); }
   /// Says how it ended. Another result than 0 is a failure, and the end of its log is shown.
   void report_end(std::string_view what, int result);

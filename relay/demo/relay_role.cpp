@@ -65,8 +65,8 @@ void RelayRole::kill(std::int64_t committed, std::int64_t published) {
   ++lives_.kills;
   ++lives_.kills_after_publishing;
   restart_at_ = steady_clock::now() + options_.plan[next_kill_++].pause;
-  player_.say("killed with SIGKILL (process " + std::to_string(pid) + "), " + with_commas(published) + " of " +
-              counted(committed, "committed order") + " in Kafka");
+  player_.stress("killed with SIGKILL (process " + std::to_string(pid) + "), " + with_commas(published) + " of " +
+                 counted(committed, "committed order") + " in Kafka");
 }
 
 void RelayRole::stalled(std::chrono::milliseconds time) {

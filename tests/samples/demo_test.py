@@ -73,6 +73,33 @@ def demo_on_terminal(arguments, more):
         return Done(code, output.decode(), "", 0, os.listdir(folder))
 
 
+class Playing:
+    """A demo whose children have just started."""
+
+    def __init__(self, *arguments):
+        self.arguments = arguments
+
+    def __enter__(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="txbox-demo-test-")
+        self.folder = self.temporary.name
+        self.process = subprocess.Popen([RELAY, "demo", *self.arguments], stdout=subprocess.PIPE, text=True,
+                                        env=environment(self.folder, {}))
+        self.children = {}
+        while len(self.children) < 2 and (line := self.process.stdout.readline()):
+            if started := re.search(r"(relay|billing) +starts as process (\d+)", line):
+                self.children[started[1]] = int(started[2])
+        return self
+
+    def __exit__(self, *unused):
+        self.process.kill()
+        self.process.stdout.close()
+        self.process.wait()
+        self.temporary.cleanup()
+
+    def rest(self):
+        return self.process.stdout.read()
+
+
 class Demo(unittest.TestCase):
     running = {}  # name: the future of its Done
 
@@ -126,22 +153,23 @@ class Demo(unittest.TestCase):
             self.assertRegex(output, r"billed\r")  # The moving line.
 
     def test_an_interrupt_ends_it_with_nothing_left(self):
-        with tempfile.TemporaryDirectory(prefix="txbox-demo-test-") as folder:
-            process = subprocess.Popen([RELAY, "demo"], stdout=subprocess.PIPE, text=True, env=environment(folder, {}))
-            children = {}
-            with process.stdout as story:
-                for line in story:
-                    if started := re.search(r"(relay|billing) +starts as process (\d+)", line):
-                        children[started[1]] = int(started[2])
-                    if len(children) == 2:
-                        break
-                process.send_signal(signal.SIGINT)
-                story.read()
-            self.assertEqual(process.wait(30), -signal.SIGINT)
-            for pid in children.values():
+        with Playing() as playing:
+            playing.process.send_signal(signal.SIGINT)
+            playing.rest()
+            self.assertEqual(playing.process.wait(30), -signal.SIGINT)
+            for pid in playing.children.values():
                 with self.assertRaises(ProcessLookupError):
                     os.kill(pid, 0)
-            self.assertEqual(os.listdir(folder), [])
+            self.assertEqual(os.listdir(playing.folder), [])
+
+    def test_a_consumer_that_somebody_else_kills_is_a_failure(self):
+        with Playing("--orders", "30") as playing:
+            os.kill(playing.children["billing"], signal.SIGKILL)
+            story = playing.rest()
+            self.assertEqual(playing.process.wait(60), 1, story)
+            self.assertIn("ended by itself: exit code 137", story)
+            self.assertRegex(story, "The balance does not hold: .*30 orders never applied.*1 failure of the billing")
+            self.assertEqual(os.listdir(playing.folder), [])
 
     def test_a_wrong_command_line_is_2(self):
         for arguments in (["--orders", "none"], ["--orders", "0"], ["billing"]):
