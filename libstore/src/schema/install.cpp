@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include <sqlite3.h>
@@ -9,6 +11,7 @@
 #include <txbox/store/connection.hpp>
 #include <txbox/store/schema.hpp>
 #include <txbox/store/statement.hpp>
+#include <txbox/store/transaction.hpp>
 
 #include "guest.hpp"
 #include "schema/check.hpp"
@@ -215,10 +218,46 @@ InstallResult install_all(sqlite3* db, const InstallOptions& options) {
   return result;
 }
 
+bool all_the_same(sqlite3* db, const schema::Part& part, std::int64_t limit) {
+  return std::all_of(part.objects.begin(), part.objects.end(), [&](const schema::Object& object) {
+    return schema::match_of(db, object, limit) == schema::Match::same;
+  });
+}
+
+/// Whether everything stands as it should, in one snapshot and without the write lock: a program that starts beside a
+/// long transaction of another one must not wait for it, or fail, only to find that there was nothing to make. In any
+/// doubt the answer is no, and the installation says what is wrong.
+std::optional<InstallResult> installed_already(sqlite3* db, const InstallOptions& options) {
+  const ReadTransaction snapshot(db);
+  if (schema::presence_of(db, schema::shared_part()) != schema::Presence::whole) return std::nullopt;
+  if (!all_the_same(db, schema::shared_part(), 0)) return std::nullopt;
+  if (schema::meta_integer(db, "schema_version", 0) != kSchemaVersion) return std::nullopt;
+  if (schema::meta_integer(db, "incarnation", 0) == 0) return std::nullopt;
+  const std::int64_t limit = schema::meta_integer(db, "max_record_bytes", 0);
+  if (limit == 0 || (options.max_record_bytes != 0 && options.max_record_bytes != limit)) return std::nullopt;
+  if (options.outbox || schema::presence_of(db, schema::outbox_part()) != schema::Presence::absent) {
+    if (!all_the_same(db, schema::outbox_part(), limit)) return std::nullopt;
+    Statement progress(db, "SELECT 1 FROM main.outbox_progress");
+    if (!progress.step()) return std::nullopt;
+  }
+  if (options.inbox || schema::presence_of(db, schema::inbox_part()) != schema::Presence::absent) {
+    if (!all_the_same(db, schema::inbox_part(), limit)) return std::nullopt;
+  }
+  InstallResult result;
+  result.old_max_record_bytes = limit;
+  result.max_record_bytes = limit;
+  return result;
+}
+
 }  // namespace
 
 InstallResult install(sqlite3* db, const InstallOptions& options) {
-  wait_while_busy([&] { require_usable(db, options); });
+  std::optional<InstallResult> before;
+  wait_while_busy([&] {
+    require_usable(db, options);
+    before = installed_already(db, options);
+  });
+  if (before) return *before;
   const KeepLastRowid keep(db);
   Installation installation(db);
   const InstallResult result = install_all(db, options);

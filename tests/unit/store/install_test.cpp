@@ -327,6 +327,28 @@ TEST_CASE("a lock that is never given back ends in busy, with the transaction cl
   CHECK(install(app, {}).created);
 }
 
+TEST_CASE("where nothing is to be made nobody is waited for") {
+  const TempDir dir;
+  AppDatabase app(dir.file("a.db"));
+  REQUIRE(install(app, {}).created);
+  AppDatabase holder(dir.file("a.db"));
+  holder.run("BEGIN IMMEDIATE");
+  sqlite3_busy_timeout(app, 0);
+  const auto again = install(app, {});
+  CHECK_FALSE(again.created);
+  CHECK_FALSE(again.repaired);
+  CHECK(again.max_record_bytes == txbox::store::kDefaultMaxRecordBytes);
+  CHECK(install(app, {.max_record_bytes = txbox::store::kDefaultMaxRecordBytes}).old_max_record_bytes ==
+        txbox::store::kDefaultMaxRecordBytes);
+  CHECK_FALSE(app.any_statement_busy());
+  CHECK(sqlite3_get_autocommit(app) == 1);
+  CHECK(code_of([&] { install(app, {.max_record_bytes = 5000}); }) == ErrorCode::busy);
+  holder.run("DROP TRIGGER inbox_guard; COMMIT");
+  CHECK(install(app, {}).repaired);
+  holder.run("BEGIN IMMEDIATE");
+  CHECK_FALSE(install(app, {}).repaired);
+}
+
 TEST_CASE("the application's connection is as before an installation") {
   const TempDir dir;
   AppDatabase app(dir.file("a.db"));

@@ -26,7 +26,8 @@ struct InstallResult {
 };
 
 /// Creates or migrates the tables of both boxes in the connection's main file, in one BEGIN IMMEDIATE
-/// transaction of its own; a second call changes nothing; eight processes may call it at once.
+/// transaction of its own; a second call changes nothing, and where nothing is to be made it does not ask for the write
+/// lock; eight processes may call it at once.
 /// The connection's pragmas, hooks, busy handler and user_version are left alone; where the application
 /// has no busy handler a busy lock is waited for here, up to five seconds.
 /// Errors: invalid_argument (called inside a transaction), not_wal, attached_database or in-memory
