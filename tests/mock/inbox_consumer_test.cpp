@@ -3,10 +3,13 @@
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
 #include <sqlite3.h>
+
+#include <txbox/outbox/outbox.hpp>
 
 #include "inbox_member.hpp"
 #include "support/expect_error.hpp"
@@ -91,6 +94,23 @@ TEST_CASE("an event that always fails becomes one dead letter after its attempts
   CHECK(member.number("SELECT count(*) FROM inbox_parked") == 1);
   CHECK(member.text("SELECT reason || ' ' || attempts FROM inbox_parked") == "no such account 3");
   CHECK(consumer.counts().dead_lettered == 2);
+}
+
+TEST_CASE("dead letters go through the outbox that the application installed, what it refuses is parked whole") {
+  const InboxMember member;
+  const std::string large(99'900, 'x');  // It fits; what a dead letter says beside it does not.
+  publish(member.topic, {event("bad", "x"), event("large", large), {.payload = "no id", .headers = {{"a", "b"}}}});
+  Consumer consumer(member.options());
+  outbox::install(consumer.database(), {.max_record_bytes = 100'000});
+  consumer.on(member.topic, [](sqlite3*, const Message&) { return inbox::park("no such account"); });
+  consumer.drain({});
+  CHECK(member.number("SELECT count(*) FROM outbox WHERE as_is = 1") == 2);
+  CHECK(member.text("SELECT topic || ' ' || payload FROM outbox ORDER BY id LIMIT 1") == member.topic + ".dlq x");
+  CHECK(member.text("SELECT headers FROM outbox ORDER BY id LIMIT 1").find(R"("id":"bad")") != std::string::npos);
+  CHECK(member.text("SELECT payload FROM outbox ORDER BY id DESC LIMIT 1") == "no id");
+  CHECK(member.text("SELECT event_id || length(payload) FROM inbox_parked") == "large99900");
+  CHECK(consumer.counts().dead_letters_to_outbox == 2);
+  CHECK(consumer.counts().dead_letters_parked == 1);
 }
 
 TEST_CASE("park gives a message up at once, and a later copy is tried again") {
@@ -243,6 +263,32 @@ TEST_CASE("a stop ends the run between two messages, and what was applied is kep
   CHECK(member.number("SELECT clean FROM inbox_offsets") == 1);
   consumer.drain({});
   CHECK(member.number("SELECT count(*) FROM effects") == 3);
+}
+
+TEST_CASE("an idle consumer hears of a stop while it waits for records") {
+  const InboxMember member;
+  publish(member.topic, {event("one")});
+  auto options = member.options();
+  options.kafka_commit_interval = 10ms;
+  Consumer consumer(options);
+  consumer.on(member.topic, recording(consumer));
+  std::stop_source stop;
+  std::chrono::steady_clock::time_point asked;
+  std::thread other([&] {
+    test::AppDatabase app(member.path);
+    const auto end = std::chrono::steady_clock::now() + 30s;
+    while (app.number("SELECT count(*) FROM effects") < 1 && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(5ms);  // tidy: waits for a commit of another thread's connection
+    }
+    asked = std::chrono::steady_clock::now();
+    stop.request_stop();
+  });
+  consumer.run(stop.get_token());
+  const auto took = std::chrono::steady_clock::now() - asked;
+  other.join();
+  // Leaving the group is part of it; the limit is for machines under load.
+  CHECK(took < 2s);
+  CHECK(member.number("SELECT clean FROM inbox_offsets") == 1);
 }
 
 TEST_CASE("without Kafka a run waits, says so once, and ends when it is asked to") {

@@ -169,9 +169,9 @@ void Consumer::on(std::string topic, Handler handler, Prepare prepare) {
   state_->subscriptions.emplace(std::move(topic), consumer::Subscription{std::move(handler), std::move(prepare)});
 }
 
-void Consumer::run(std::stop_token stop) { state_->run(stop, false); }
+void Consumer::run(const std::stop_token& stop) { state_->run(stop, false); }
 
-void Consumer::drain(std::stop_token stop) { state_->run(stop, true); }
+void Consumer::drain(const std::stop_token& stop) { state_->run(stop, true); }
 
 Consumer::Counts Consumer::counts() const noexcept { return state_->counts(); }
 

@@ -117,6 +117,7 @@ void KafkaSide::hint(int error, const std::string& topic, const std::string& tex
 
 void KafkaSide::load(std::vector<event::PositionsLoaded::Loaded>& places) {
   std::vector<kafka::Place> asked;
+  asked.reserve(places.size());
   for (const event::PositionsLoaded::Loaded& loaded : places) asked.push_back(to_kafka(loaded.place));
   const std::vector<kafka::CommittedOffset> committed = consumer_.committed(asked, kLoadWait);
   for (std::size_t at = 0; at < places.size(); ++at) {

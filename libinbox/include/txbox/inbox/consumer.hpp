@@ -52,11 +52,11 @@ class Consumer {
   /// tells Kafka and leaves the group. An outage of Kafka, a locked database and a full disk are waited out and said in
   /// the log. May be called again. Throws what ends it: foreign_store, offset_out_of_range, configuration, refused
   /// (MissingId::reject), corrupt, moved, no_transaction (a handler ended the transaction it ran in), failure.
-  void run(std::stop_token stop);
+  void run(const std::stop_token& stop);
 
   /// As run(), and ends by itself once every partition that the group gave to this consumer was read to the end it had
   /// when it was given, with nothing left to retry. Waits for the assignment, however long the group takes.
-  void drain(std::stop_token stop);
+  void drain(const std::stop_token& stop);
 
   [[nodiscard]] Counts counts() const noexcept;
 
