@@ -226,6 +226,7 @@ struct Unassign {};
 struct Prepare {
   Place place;
   std::int64_t offset = 0;
+  int attempt = 1;
 };
 struct Begin {};
 /// Savepoint, claim, handler, release.

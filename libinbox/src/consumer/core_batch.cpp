@@ -108,7 +108,8 @@ bool Core::State::next_to_prepare() {
 void Core::State::prepare_or_begin() {
   if (!next_to_prepare()) return begin();
   batch.doing = Doing::preparing;
-  out->emplace_back(command::Prepare{batch.current->place, batch.current->hand[batch.index].offset});
+  const Message& message = batch.current->hand[batch.index];
+  out->emplace_back(command::Prepare{batch.current->place, message.offset, attempt_of(*batch.current, message)});
 }
 
 void Core::State::on_prepared(const event::Prepared& what) {

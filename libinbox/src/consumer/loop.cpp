@@ -128,7 +128,8 @@ void Loop::carry_out(command::GiveUp& give_up) {
 }
 
 void Loop::carry_out(command::Prepare& prepare) {
-  const Message& message = messages_.at(prepare.place, prepare.offset);
+  Message& message = messages_.at(prepare.place, prepare.offset);
+  message.attempt = prepare.attempt;
   event::Prepared prepared;
   try {
     subscriptions_.find(prepare.place.topic)->second.prepare(message);
