@@ -88,8 +88,14 @@ class Stage:
 def check_others_go_on(stage, billing):
     """While the poisoned partitions wait between two tries, the last one is read to its end."""
     end = stage.reader.ends()[(stage.topic, PARTITIONS - 1)]
-    wait_until(lambda: stage.database.positions().get((stage.topic, PARTITIONS - 1)) == end, 20, "others go on")
-    waiting = [p for p in HOW if stage.database.positions()[(stage.topic, p)] == stage.poisoned[p][0][0][2]]
+
+    def waiting_beside_a_finished_one():
+        positions = stage.database.positions()
+        if positions.get((stage.topic, PARTITIONS - 1)) != end:
+            return []
+        return [p for p in HOW if positions[(stage.topic, p)] == stage.poisoned[p][0][0][2]]
+
+    waiting = wait_until(waiting_beside_a_finished_one, 20, "others go on while partitions wait", every=0.005)
     billing.require_alive()
     check(waiting, f"the partition without a poisoned order was read to its end while partitions {waiting} waited")
 
