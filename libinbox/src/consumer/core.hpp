@@ -1,12 +1,12 @@
 #pragma once
 
 #include <chrono>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -28,7 +28,10 @@ namespace txbox::inbox::consumer {
 struct Place {
   std::string topic;
   std::int32_t partition = -1;
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator<(const Place& left, const Place& right) {
+    return std::tie(left.topic, left.partition) < std::tie(right.topic, right.partition);
+  }
 };
 
 struct CoreOptions {
