@@ -184,6 +184,10 @@ Event DatabaseSide::call_handler(const Message& message, const Handler& handler,
 }
 
 Event DatabaseSide::keep(const Message& message, store::InboxClaim claim) {
+  // SQLite would say so at the COMMIT, of the whole batch, and of every batch that this message is in.
+  if (breaks_a_foreign_key(connection_.handle())) {
+    return undo(applied(event::Applied::Kind::failed, "the handler's effect breaks a deferred foreign key"));
+  }
   if (claim == store::InboxClaim::parked_before) {
     const store::InboxPlace place = place_of(message);
     store_.settle_parked(message.event_id, {.place = place, .offset = message.offset});

@@ -17,4 +17,7 @@ namespace txbox::inbox::consumer {
 /// attempt. Its reason in SQLite's words, never in the handler's. Throws corrupt where the file is damaged.
 [[nodiscard]] std::optional<std::string> trouble_of_database(sqlite3* db, const std::exception_ptr& thrown);
 
+/// Whether a foreign key is broken whose check was deferred, so that the open transaction cannot be committed.
+[[nodiscard]] bool breaks_a_foreign_key(sqlite3* db) noexcept;
+
 }  // namespace txbox::inbox::consumer

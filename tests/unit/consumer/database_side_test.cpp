@@ -257,6 +257,57 @@ TEST_CASE("a handler that stands in its own way has failed, as often as it does"
   CHECK(side.close(0, 0) == Closed::Result::committed);
 }
 
+TEST_CASE("a broken deferred foreign key is a failed attempt of its message, and no batch is lost by it") {
+  Side side;
+  side.app.run(
+      "CREATE TABLE accounts(name PRIMARY KEY);"
+      "CREATE TABLE entries(account REFERENCES accounts(name) DEFERRABLE INITIALLY DEFERRED)");
+  write(side.connection.handle(), "PRAGMA foreign_keys=ON");
+  side.begin();
+  CHECK(side.apply(message_at(0, "one")) == Applied::Kind::applied);
+  const auto orphan = [](sqlite3* db, const Message&) {
+    write(db, "INSERT INTO entries VALUES ('nobody')");
+    return done;
+  };
+  const Event event = side.database.apply(message_at(1, "two"), orphan);
+  REQUIRE(std::holds_alternative<Applied>(event));
+  CHECK(std::get<Applied>(event).kind == Applied::Kind::failed);
+  CHECK(std::get<Applied>(event).reason.find("foreign key") != std::string::npos);
+  const auto whole = [](sqlite3* db, const Message&) {
+    write(db, "INSERT INTO entries VALUES ('a'); INSERT INTO accounts VALUES ('a')");
+    return done;
+  };
+  CHECK(side.apply(message_at(2, "three"), whole) == Applied::Kind::applied);
+  CHECK(side.close(0, 3) == Closed::Result::committed);
+  CHECK(side.effects() == 1);
+  CHECK(side.app.number("SELECT count(*) FROM entries") == 1);
+}
+
+TEST_CASE("a savepoint that a handler's own open statement keeps from ending is a failed attempt of its message") {
+  Side side;
+  side.app.run("CREATE TABLE scratch(x)");
+  const auto leaves_open = [](sqlite3* db, const Message&) {
+    sqlite3_stmt* writing = nullptr;
+    write(db, "SAVEPOINT mine");
+    sqlite3_prepare_v2(db, "INSERT INTO scratch VALUES (1), (2) RETURNING x", -1, &writing, nullptr);
+    sqlite3_step(writing);
+    write(db, "RELEASE mine");
+    sqlite3_finalize(writing);
+    return done;
+  };
+  side.begin();
+  const Event event = side.database.apply(message_at(0), leaves_open);
+  REQUIRE(std::holds_alternative<Applied>(event));
+  CHECK(std::get<Applied>(event).kind == Applied::Kind::failed);
+  CHECK(side.apply(message_at(1, "two")) == Applied::Kind::applied);
+  CHECK(side.close(0, 2) == Closed::Result::committed);
+  CHECK(side.app.number("SELECT count(*) FROM scratch") == 0);
+  // The same code with another file's lock in the way says nothing of the message.
+  write(side.connection.handle(), ("ATTACH '" + side.dir.file("other.db") + "' AS other").c_str());
+  side.begin();
+  CHECK(std::holds_alternative<Closed>(side.database.apply(message_at(2, "three"), leaves_open)));
+}
+
 TEST_CASE("a lock that is not free costs no batch") {
   Side side;
   side.connection.set_busy_deadline(std::chrono::milliseconds(10));
