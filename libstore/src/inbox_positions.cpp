@@ -123,6 +123,7 @@ void InboxStore::give_up(std::span<const GiveUp> places) {
   for (const GiveUp& wish : places) {
     const std::int64_t now_ms = inbox_now_ms();
     state.bind_place(write, wish.place).bind(5, wish.expected_next).bind(6, wish.assignment).bind(7, now_ms);
+    write.bind(8, std::int64_t{wish.clean});
     if (!state.changed(write) || !wish.not_tried) continue;
     state.bind_place(take_back, wish.place).bind(5, *wish.not_tried).bind(6, now_ms);
     take_back.execute();

@@ -28,7 +28,7 @@ INSERT INTO main.inbox_offsets(consumer_group, cluster, topic, partition, next_o
   ON CONFLICT DO UPDATE SET next_offset = excluded.next_offset, reset_to = excluded.reset_to, clean = 0,
     assignment = assignment + 1, updated_at = excluded.updated_at)";
 inline constexpr std::string_view kGiveUpPlace = R"(
-UPDATE main.inbox_offsets SET clean = 1, updated_at = ?7
+UPDATE main.inbox_offsets SET clean = ?8, updated_at = ?7
   WHERE consumer_group = ?1 AND cluster = ?2 AND topic = ?3 AND partition = ?4
     AND next_offset = ?5 AND assignment = ?6)";
 // The compare-and-set.

@@ -37,12 +37,12 @@ void Core::State::give_up_all() {
   command::GiveUp give_up;
   for (const auto& [place, partition] : partitions) {
     const bool not_tried = !partition.hand.empty() && partition.hand.front().start_recorded;
-    give_up.places.push_back({place, partition.position, partition.assignment,
+    give_up.places.push_back({place, partition.position, partition.assignment, partition.suspects == 0,
                               not_tried ? std::optional(partition.hand.front().offset) : std::nullopt});
   }
   for (const auto& [place, one] : starting) {
     if (one.partition.assignment == 0) continue;  // Not taken yet.
-    give_up.places.push_back({place, one.partition.position, one.partition.assignment, std::nullopt});
+    give_up.places.push_back({place, one.partition.position, one.partition.assignment, one.partition.suspects == 0});
   }
   if (!give_up.places.empty()) out->emplace_back(std::move(give_up));
 }

@@ -213,14 +213,16 @@ struct Assign {
   };
   std::vector<One> places;
 };
-/// Marks the partitions as given up in order, where position and assignment are still ours. No answer; a failure only
-/// makes the next owner careful.
+/// Gives the partitions up, where position and assignment are still ours. No answer; a failure only makes the next
+/// owner careful.
 struct GiveUp {
   struct One {
     Place place;
     std::int64_t expected = 0;
     std::int64_t assignment = 0;
-    std::optional<std::int64_t> not_tried;  ///< A start of this message was recorded, and did not happen.
+    /// False while suspects are left of an earlier unclean stop: the one that ended a process may be among them.
+    bool clean = true;
+    std::optional<std::int64_t> not_tried = std::nullopt;  ///< A start of this was recorded, and did not happen.
   };
   std::vector<One> places;
 };

@@ -104,7 +104,7 @@ void Core::State::on_loaded(const event::PositionsLoaded& what) {
 void Core::State::give_back(const event::Taken& what) {
   command::GiveUp give_up;
   for (const auto& taken : what.positions) {
-    give_up.places.push_back({taken.place, taken.next_offset, taken.assignment, std::nullopt});
+    give_up.places.push_back({taken.place, taken.next_offset, taken.assignment, taken.clean_before});
   }
   if (!give_up.places.empty()) out->emplace_back(std::move(give_up));
 }

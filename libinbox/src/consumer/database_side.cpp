@@ -118,6 +118,7 @@ void DatabaseSide::give_up(const command::GiveUp& give_up) {
     places.push_back({.place = to_store(one.place),
                       .expected_next = one.expected,
                       .assignment = one.assignment,
+                      .clean = one.clean,
                       .not_tried = one.not_tried});
   }
   store_.give_up(places);

@@ -226,7 +226,7 @@ void Process::on(const command::GiveUp& give_up) {
   for (const auto& one : give_up.places) {
     Database::Row& row = open.rows[index_of(one.place)];
     if (row.next != one.expected || row.assignment != one.assignment) continue;
-    row.clean = true;
+    row.clean = one.clean;
     if (started_ && started_->first == one.place.partition && !one.not_tried) {
       violated("a start that did not happen was left in the store");
     }

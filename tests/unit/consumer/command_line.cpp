@@ -36,6 +36,7 @@ struct Line {
     std::string line = "give up";
     for (const auto& one : what.places) {
       line += " " + at(one.place, one.expected) + "/" + number(one.assignment);
+      if (!one.clean) line += " unclean";
       if (one.not_tried) line += " not tried " + number(*one.not_tried);
     }
     return line;

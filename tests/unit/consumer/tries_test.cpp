@@ -267,7 +267,36 @@ TEST_CASE("a start that was recorded and did not happen is taken back when the p
   busy.idle();
   static_cast<void>(busy.take());
   busy.revoked();
-  CHECK(busy.take({"give"}) == Lines{"give up o0@7/1 not tried 7"});
+  CHECK(busy.take({"give"}) == Lines{"give up o0@7/1 unclean not tried 7"});
+}
+
+TEST_CASE("suspects that are left when the partition is given up are suspects for the next owner too") {
+  ConsumerFixture fixture;
+  settle(fixture, {unclean_at_seven()});
+  fixture.arrive({7});
+  fixture.idle();
+  static_cast<void>(fixture.take());
+  SUBCASE("by a rebalance") {
+    fixture.revoked();
+    CHECK(fixture.take({"give"}) == Lines{"give up o0@8/1 unclean"});
+  }
+  SUBCASE("by a stop") {
+    fixture.stop();
+    CHECK(fixture.take({"give"}) == Lines{"give up o0@8/1 unclean"});
+  }
+  SUBCASE("by a conflict") {
+    fixture.closes.push_back({event::Closed::Result::conflict, {}});
+    fixture.arrive({8});
+    fixture.idle();
+    CHECK(fixture.take({"give"}) == Lines{"give up o0@8/1 unclean"});
+  }
+}
+
+TEST_CASE("a partition whose taking has to be done over stays as unclean as it was") {
+  ConsumerFixture fixture;
+  fixture.moved[{"o", 0}] = 9;
+  fixture.assigned({unclean_at_seven()});
+  CHECK(fixture.take() == Lines{"load o0", "take o0", "give up o0@9/2 unclean"});
 }
 
 TEST_CASE("own reassignment after a conflict keeps the count of suspects") {

@@ -58,6 +58,8 @@ TEST_CASE("a partition is taken, advanced, given up in order, and taken again wh
   CHECK(position_text(side, file.place) == "45 clean reset none taken 1");
   CHECK(text_of(side.take(file.place)) == "45 clean reset none taken 2");
   CHECK(text_of(side.take(file.place)) == "45 unclean reset none taken 3");
+  give_up(side, {.place = file.place, .expected_next = 45, .assignment = 3, .clean = false});
+  CHECK(text_of(side.take(file.place)) == "45 unclean reset none taken 4");
   CHECK_FALSE(side.any_statement_busy());
   CHECK(file.app.number("SELECT abs(updated_at - strftime('%s', 'now') * 1000) < 60000 FROM inbox_offsets") == 1);
 }

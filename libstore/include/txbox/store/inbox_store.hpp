@@ -85,11 +85,12 @@ class InboxStore {
     InboxPlace place;
     std::int64_t expected_next = 0;
     std::int64_t assignment = 0;
+    bool clean = true;  ///< Whether the next owner may take it as given up in order.
     /// A message whose start was recorded and that was never tried: its start is taken back.
-    std::optional<std::int64_t> not_tried;
+    std::optional<std::int64_t> not_tried = std::nullopt;
   };
-  /// Sets `clean`, in one transaction, where the position and the assignment are still the caller's. Elsewhere another
-  /// consumer has the partition, and nothing changes. REQUIRES: no transaction is open.
+  /// Writes `clean`, in one transaction, where the position and the assignment are still the caller's. Elsewhere
+  /// another consumer has the partition, and nothing changes. REQUIRES: no transaction is open.
   void give_up(std::span<const GiveUp> places);
 
   /// BEGIN IMMEDIATE, and the checks that come before every write: the file is in place (moved), its schema is the one
