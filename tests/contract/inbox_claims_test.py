@@ -61,6 +61,31 @@ class ClaimsTest(BoxesTest):
                 self.db.execute("INSERT OR IGNORE INTO inbox(consumer_group, event_id, processed_at)"
                                 " VALUES ('g', 'e', ?)", (value,))
 
+    def test_every_column_is_judged_alike_when_it_is_inserted_and_when_it_is_changed(self):
+        good = {"consumer_group": ["g", "g" * 255, "ü" * 127, 17, 1.5],
+                "event_id": ["e", "x" * 255, "ü" * 127, 17, 1.5],
+                "epoch": [0, 1, "2", 3.0, 2 ** 63 - 1], "parked": [0, 1, "1", 1.0],
+                "processed_at": [100_000_000_000, "1790000000000", 1_790_000_000_000.0, 99_999_999_999_999]}
+        bad = {"consumer_group": [None, "", b"", b"g", "g" * 256, "ü" * 128],
+               "event_id": [None, "", b"", b"x", "x" * 256],
+               "epoch": [None, -1, 1.5, 1e300, float("inf"), "x", b"1"], "parked": [None, -1, 2, 0.5, "x", b"1"],
+               "processed_at": [None, 99_999_999_999, 10 ** 14, 1_790_000_000_000.5, "soon", b"1790000000000"]}
+        row = {"consumer_group": "a", "event_id": "b", "epoch": 0, "parked": 0, "processed_at": 1_790_000_000_000}
+        insert = f"INSERT OR IGNORE INTO inbox({', '.join(row)}) VALUES (:{', :'.join(row)})"
+        self.db.execute("INSERT INTO inbox(consumer_group, event_id) VALUES ('old', 'old')")
+        for column in row:
+            change = f"UPDATE inbox SET {column} = ? WHERE consumer_group = 'old' AND event_id = 'old'"
+            for value in good[column]:
+                self.db.execute("BEGIN")
+                self.assertEqual(self.db.execute(insert, row | {column: value}).rowcount, 1, (column, value))
+                self.assertEqual(self.db.execute(change, (value,)).rowcount, 1, (column, value))
+                self.db.execute("ROLLBACK")
+            for value in bad[column]:
+                with self.assertRaisesRegex(sqlite3.IntegrityError, f"txbox: {column} ", msg=(column, value)):
+                    self.db.execute(insert, row | {column: value})
+                with self.assertRaises(sqlite3.IntegrityError, msg=(column, value)):
+                    self.db.execute(change, (value,))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -9,25 +9,37 @@ namespace {
 // One row a (group, event id): `epoch` is the newest replay that applied it, 0 for the ordinary run, so that an
 // ordinary claim conflicts with a claim of any epoch. cluster is null for rows of the plain SQL contract. parked marks
 // an event that was given up as a dead letter: a later copy of it is handled again and may turn it into an applied one.
+// The checks run for every claim, so that they ask by comparisons: `x < x''` means text, for the column's affinity has
+// made numbers text. Text is above every number, so that what lies between two is one, and equal to its CAST a whole
+// one.
 constexpr std::string_view kInbox = R"((
   consumer_group TEXT NOT NULL
-    CHECK (typeof(consumer_group) = 'text' AND length(CAST(consumer_group AS BLOB)) BETWEEN 1 AND 255),
-  event_id TEXT NOT NULL CHECK (typeof(event_id) = 'text' AND length(CAST(event_id AS BLOB)) BETWEEN 1 AND 255),
-  epoch INTEGER NOT NULL DEFAULT 0 CHECK (typeof(epoch) = 'integer' AND epoch >= 0),
-  parked INTEGER NOT NULL DEFAULT 0 CHECK (typeof(parked) = 'integer' AND parked IN (0, 1)),
+    CHECK (consumer_group < x'' AND length(CAST(consumer_group AS BLOB)) BETWEEN 1 AND 255),
+  event_id TEXT NOT NULL CHECK (event_id < x'' AND length(CAST(event_id AS BLOB)) BETWEEN 1 AND 255),
+  epoch INTEGER NOT NULL DEFAULT 0 CHECK (epoch >= 0 AND epoch = CAST(epoch AS INTEGER)),
+  parked INTEGER NOT NULL DEFAULT 0 CHECK (parked IN (0, 1)),
   cluster INTEGER,
   topic TEXT,
   partition INTEGER,
   offset INTEGER,
   processed_at INTEGER NOT NULL
-    DEFAULT (CAST(strftime('%s','now') AS INTEGER) * 1000 + CAST(substr(strftime('%f','now'), 4) AS INTEGER))
-    CHECK (typeof(processed_at) = 'integer' AND processed_at BETWEEN 100000000000 AND 99999999999999),
+    DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER))
+    CHECK (processed_at BETWEEN 100000000000 AND 99999999999999 AND processed_at = CAST(processed_at AS INTEGER)),
   PRIMARY KEY (consumer_group, event_id)
 ) WITHOUT ROWID)";
 
 // Without it `INSERT OR IGNORE` with a null id would look like a duplicate and lose the message, and 'x' and x'78'
-// would be two ids.
-constexpr std::string_view kInboxGuard = R"( BEFORE INSERT ON inbox BEGIN SELECT CASE
+// would be two ids. WHEN is the short way for a row that is surely good (`x < x''` means: not a blob, not null; the
+// bytes are looked at as blobs, since functions of text make copies); whatever else comes is judged below.
+constexpr std::string_view kInboxGuard = R"( BEFORE INSERT ON inbox
+  WHEN (NEW.consumer_group < x'' AND length(CAST(NEW.consumer_group AS BLOB)) BETWEEN 1 AND 255
+    AND instr(CAST(NEW.consumer_group AS BLOB), x'00') = 0
+    AND NEW.event_id < x'' AND length(CAST(NEW.event_id AS BLOB)) BETWEEN 1 AND 255
+    AND instr(CAST(NEW.event_id AS BLOB), x'00') = 0
+    AND NEW.epoch = 0 AND NEW.parked IN (0, 1)
+    AND NEW.processed_at BETWEEN 100000000000 AND 99999999999999
+    AND NEW.processed_at = CAST(NEW.processed_at AS INTEGER)
+  ) IS NOT TRUE BEGIN SELECT CASE
   WHEN NEW.consumer_group IS NULL OR typeof(NEW.consumer_group) <> 'text'
     OR length(CAST(NEW.consumer_group AS BLOB)) NOT BETWEEN 1 AND 255 OR instr(NEW.consumer_group, char(0)) THEN
     RAISE(ABORT, 'txbox: consumer_group must be text of 1 to 255 bytes without NUL')
