@@ -62,6 +62,7 @@ Headers ConsumedRecord::headers() const {
   Headers result;
   const rd_kafka_headers_t* headers = headers_of(message_.get());
   if (headers == nullptr) return result;
+  result.reserve(rd_kafka_header_cnt(headers));
   const char* name = nullptr;
   const void* value = nullptr;
   std::size_t size = 0;

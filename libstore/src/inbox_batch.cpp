@@ -78,8 +78,9 @@ void InboxStore::begin() {
   state.lost = false;
   state.checks.file_in_place();
   reset_unfinished(db, false);
-  state.begin_immediate.execute();
+  state.begin_immediate.execute_again();
   state.begun = true;
+  state.began_ms = inbox_now_ms();
   try {
     state.checks.schema_unchanged();
   } catch (...) {
@@ -114,12 +115,12 @@ void InboxStore::State::move_savepoint(Statement& statement, std::string_view wh
   require_batch(what);
   try {
     try {
-      statement.execute();
+      statement.execute_again();
     } catch (const Error& error) {
       if (error.code() != ErrorCode::busy) throw;
       // A handler's INSERT ... RETURNING that was not read to its end is busy for ever until somebody resets it.
       reset_unfinished(db(), true);
-      statement.execute();
+      statement.execute_again();
     }
   } catch (const Error& error) {
     if (error.code() != ErrorCode::failure) throw;
@@ -138,14 +139,22 @@ void InboxStore::roll_back_to_savepoint() {
   state_->move_savepoint(state_->release, "undoing a message's effect");
 }
 
+void InboxStore::State::bind_claim_of(std::string_view topic) {
+  if (claim_bound && claim_topic == topic) return;
+  claim_bound = true;
+  claim_topic = topic;
+  claim_event.bind(1, std::string_view(group)).bind(4, cluster).bind(5, std::string_view(claim_topic));
+}
+
 bool InboxStore::State::claim(std::string_view event_id, const Origin& origin, bool parked) {
   require_batch("claiming an event");
   TXBOX_CHECK(cluster != 0);
-  claim_event.bind(1, std::string_view(group)).bind(2, event_id).bind(3, std::int64_t{parked}).bind(4, cluster);
-  claim_event.bind(5, std::string_view(origin.place.topic)).bind(6, std::int64_t{origin.place.partition});
-  claim_event.bind(7, origin.offset).bind(8, inbox_now_ms());
+  bind_claim_of(origin.place.topic);
+  claim_event.bind(2, event_id).bind(3, std::int64_t{parked}).bind(6, std::int64_t{origin.place.partition});
+  claim_event.bind(7, origin.offset).bind(8, began_ms);
   TXBOX_FAILPOINT("inbox:claim-message");
-  return changed(claim_event);
+  claim_event.execute_again();
+  return sqlite3_changes(db()) > 0;
 }
 
 InboxClaim InboxStore::claim(std::string_view event_id, const Origin& origin) {

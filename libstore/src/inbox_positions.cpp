@@ -69,6 +69,7 @@ std::int64_t InboxStore::use_cluster(std::string_view cluster_id) {
     transaction.commit();
   }
   state.cluster = number.value();
+  state.claim_bound = false;
   return state.cluster;
 }
 

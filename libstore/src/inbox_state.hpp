@@ -30,6 +30,8 @@ struct InboxStore::State {
 
   [[nodiscard]] std::optional<InboxPosition> read_position(const InboxPlace& place);
   bool claim(std::string_view event_id, const Origin& origin, bool parked);
+  /// What one claim after the other has in common stays bound.
+  void bind_claim_of(std::string_view topic);
   /// A statement about savepoints. Throws no_transaction where the savepoint is not there any more.
   void move_savepoint(Statement& statement, std::string_view what);
 
@@ -37,9 +39,12 @@ struct InboxStore::State {
   std::string group;
   StoreChecks checks;
   WalSync wal_sync;
-  std::int64_t cluster = 0;  ///< 0: use_cluster() was not called yet.
-  bool begun = false;        ///< Between begin() and the end that this class knows of.
-  bool lost = false;         ///< The savepoint was gone: whatever transaction is open now, it is not the batch's.
+  std::int64_t cluster = 0;   ///< 0: use_cluster() was not called yet.
+  bool begun = false;         ///< Between begin() and the end that this class knows of.
+  std::int64_t began_ms = 0;  ///< The batch: one time for all of its claims, which commit together.
+  std::string claim_topic;    ///< As bound in claim_event.
+  bool claim_bound = false;
+  bool lost = false;  ///< The savepoint was gone: whatever transaction is open now, it is not the batch's.
 
   Statement begin_immediate;
   Statement savepoint;

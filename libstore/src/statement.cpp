@@ -75,19 +75,23 @@ Statement& Statement::bind(int index, std::optional<std::int64_t> value) {
 bool Statement::step() {
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
-  if (code == SQLITE_DONE) {
-    reset();
-    return false;
-  }
   // The reset comes first so that no path leaves the statement open; it keeps the error's text.
   reset();
+  if (code == SQLITE_DONE) return false;
   throw_sqlite_error(db_, code, "\"" + name_of(sqlite3_sql(statement_)) + "\"");
 }
 
 void Statement::execute() {
-  const ResetGuard guard(*this);
+  // The last step resets, whatever its end.
   while (step()) {
   }
+}
+
+void Statement::execute_again() {
+  int code = SQLITE_ROW;
+  while (code == SQLITE_ROW) code = sqlite3_step(statement_);
+  sqlite3_reset(statement_);
+  if (code != SQLITE_DONE) throw_sqlite_error(db_, code, "\"" + name_of(sqlite3_sql(statement_)) + "\"");
 }
 
 void Statement::reset() noexcept {

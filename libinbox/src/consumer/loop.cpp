@@ -90,18 +90,20 @@ void Loop::arrive(Message&& message) {
 
 /// Carries out what the core asks for, and tells it the answers, until it asks for nothing more.
 void Loop::step(Event event) {
-  std::vector<Event> events;
-  events.push_back(std::move(event));
-  Commands commands;
-  for (std::size_t at = 0; at < events.size() && !ended_; ++at) {
-    commands.clear();
-    core_.step(system_clock().steady_now(), system_clock().wall_now(), events[at], commands);
-    for (Command& command : commands) {
+  events_.clear();
+  events_.push_back(std::move(event));
+  const SteadyTime began = system_clock().steady_now();
+  const WallTime wall = system_clock().wall_now();
+  for (std::size_t at = 0; at < events_.size() && !ended_; ++at) {
+    commands_.clear();
+    const SteadyTime now = at == 0 ? began : system_clock().steady_now();
+    core_.step(now, wall + std::chrono::floor<std::chrono::milliseconds>(now - began), events_[at], commands_);
+    for (Command& command : commands_) {
       std::visit([this](auto& wish) { carry_out(wish); }, command);
     }
-    std::move(answers_.begin(), answers_.end(), std::back_inserter(events));
+    std::move(answers_.begin(), answers_.end(), std::back_inserter(events_));
     answers_.clear();
-    if (std::holds_alternative<event::Closed>(events[at])) publish_(core_.status());
+    if (std::holds_alternative<event::Closed>(events_[at])) publish_(core_.status());
   }
 }
 

@@ -73,6 +73,8 @@ class Loop {
 
   std::string cluster_id_;
   MessageStore messages_;
+  std::vector<Event> events_;  ///< Of the step that is under way; with its commands kept for their memory.
+  Commands commands_;
   std::vector<Event> answers_;  ///< What the last commands were answered with.
   bool ended_ = false;
   std::optional<Error> failure_;

@@ -1,6 +1,7 @@
 #include "libinbox/src/consumer/message_store.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <txbox/base/check.hpp>
@@ -15,6 +16,12 @@ std::deque<Message>::iterator place_of(std::deque<Message>& messages, std::int64
 }
 
 std::deque<Message>::iterator find(std::deque<Message>& messages, std::int64_t offset) {
+  if (messages.empty()) return messages.end();
+  // Where no offset between is missing, the distance tells.
+  const std::int64_t guess = offset - messages.front().offset;
+  if (guess >= 0 && guess < std::ssize(messages) && messages[static_cast<std::size_t>(guess)].offset == offset) {
+    return messages.begin() + guess;
+  }
   const auto at = place_of(messages, offset);
   return at != messages.end() && at->offset == offset ? at : messages.end();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -24,6 +25,7 @@ class Headers {
   Headers() = default;
   Headers(std::initializer_list<Header> headers) : headers_(headers) {}
 
+  void reserve(std::size_t headers) { headers_.reserve(headers); }
   void add(std::string name, Bytes value) { headers_.push_back({std::move(name), std::move(value)}); }
   [[nodiscard]] bool empty() const noexcept { return headers_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return headers_.size(); }

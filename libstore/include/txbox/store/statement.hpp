@@ -32,6 +32,8 @@ class Statement {
   bool step();
   /// Steps a statement that returns no rows to its end and resets it.
   void execute();
+  /// As execute(), and keeps the bindings for the next time: text and blobs must outlive that, or be bound anew before.
+  void execute_again();
   /// Resets and forgets bindings. Never throws: an error was thrown by step() before.
   void reset() noexcept;
 
