@@ -18,3 +18,7 @@ install(FILES "${PROJECT_BINARY_DIR}/package/txboxConfig.cmake"
               "${PROJECT_BINARY_DIR}/package/txboxConfigVersion.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/FindRdKafka.cmake" DESTINATION "${txbox_package_dir}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+if(TXBOX_FAILPOINTS)
+  install(CODE "message(WARNING \"this build is for tests: an environment variable can end its programs at named \
+points. Configure with -DTXBOX_FAILPOINTS=OFF (or the preset release) before you install for good.\")")
+endif()
