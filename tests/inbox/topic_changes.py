@@ -101,13 +101,7 @@ def records_deleted(run):
     check(after[(stage.topic, 1)] == before[(stage.topic, 1)] + 20, "the other partition went on")
 
 
-def made_anew(run):
-    """Positions beyond the end of a topic of the same name: another topic's records, of which none may be skipped."""
-    stage = Stage(run, "anew", 1)
-    create_topic(stage.bootstrap, stage.topic, 1)
-    stage.load(200)
-    stage.drain()
-    before = stage.database.positions()
+def remake(stage):
     stage.admin.delete_topics([stage.topic], operation_timeout=30)[stage.topic].result(30)
 
     def gone():
@@ -115,6 +109,16 @@ def made_anew(run):
 
     harness.wait_until(gone, 30, "the topic is gone")
     create_topic(stage.bootstrap, stage.topic, 1)
+
+
+def made_anew(run):
+    """Positions beyond the end of a topic of the same name: another topic's records, of which none may be skipped."""
+    stage = Stage(run, "anew", 1)
+    create_topic(stage.bootstrap, stage.topic, 1)
+    stage.load(200)
+    stage.drain()
+    before = stage.database.positions()
+    remake(stage)
     stage.load(10)
     billing = stage.start("--drain")
     code = billing.wait(60)
@@ -123,8 +127,22 @@ def made_anew(run):
     check(stage.database.positions() == before, "the position stands where it stood")
 
 
+def made_anew_and_longer(run):
+    """A position that another topic of the same name has too: nobody can tell, so at least it is said."""
+    stage = Stage(run, "longer", 1)
+    create_topic(stage.bootstrap, stage.topic, 1)
+    stage.load(10)
+    stage.drain()
+    remake(stage)
+    stage.load(50)
+    billing = stage.start("--drain")
+    check(billing.wait(60) == 0, "a position that is in the topic is where it goes on")
+    words = [line for line in billing.text().splitlines() if "made anew" in line]
+    check(len(words) == 1 and stage.topic in words[0], f"that Kafka forgot the group is said once: {words[:1]}")
+
+
 def body(run):
-    for part in (late_and_growing, records_deleted, made_anew):
+    for part in (late_and_growing, records_deleted, made_anew, made_anew_and_longer):
         part(run)
 
 

@@ -70,7 +70,16 @@ Start from_store(const CoreOptions& options, const Loaded& loaded, Writer writer
   Start start;
   start.offset = loaded.stored->next_offset;
   switch (writer) {
-    case Writer::nobody: break;
+    case Writer::nobody:
+      if (start.offset > loaded.low) {
+        say(start, LogLevel::warning,
+            name_of(loaded.place) + ": Kafka has no offset of group " + options.group + ", the database stands at " +
+                number(start.offset) +
+                " and decides. Kafka forgets a group that was away for long, and a topic that is deleted: was the "
+                "topic "
+                "made anew, then its records before that position are not read");
+      }
+      break;
     case Writer::this_store:
       if (loaded.stored->reset_to.value_or(-1) >= 0) start.reset_to = -1;
       if (loaded.committed->offset > start.offset) {

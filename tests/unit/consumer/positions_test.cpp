@@ -35,6 +35,13 @@ TEST_CASE("a partition starts where the database stands") {
 TEST_CASE("a partition of which Kafka has no offset starts where the database stands") {
   ConsumerFixture fixture;
   CHECK(start_of(fixture, {.stored = 7}) == Lines{"take o0", "assign o0@7", "kafka o0@7"});
+  CHECK(fixture.said("made anew"));
+}
+
+TEST_CASE("before Kafka is told for the first time it is not missed") {
+  ConsumerFixture fixture;
+  CHECK(start_of(fixture, {.stored = 7, .low = 7}) == Lines{"take o0", "assign o0@7", "kafka o0@7"});
+  CHECK(fixture.words.empty());
 }
 
 TEST_CASE("an offset of this very store above the database is an older copy: said, and Kafka is told first") {
