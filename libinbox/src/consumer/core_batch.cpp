@@ -14,6 +14,8 @@ constexpr Backoff kBeginAgain{20ms, 1'000ms};
 constexpr std::chrono::milliseconds kWithoutPoll{500};
 constexpr std::chrono::milliseconds kSlowHandler{250};
 constexpr std::chrono::minutes kSlowSaidEvery{1};
+/// As good as for ever, and far from what a clock's numbers can hold.
+constexpr std::chrono::milliseconds kLongestWait = std::chrono::hours(10 * 365 * 24);
 
 }  // namespace
 
@@ -240,7 +242,8 @@ bool Core::State::failed_try(Partition& partition, const std::string& reason,
     dead_letter(partition, reason, attempt);
     return true;
   }
-  const auto pause = delay ? *delay : options.retry.wait(static_cast<unsigned>(attempt - 1), random);
+  const auto wished = delay ? *delay : options.retry.wait(static_cast<unsigned>(attempt - 1), random);
+  const auto pause = std::min<std::chrono::milliseconds>(wished, kLongestWait);
   out->emplace_back(
       command::RecordFailed{partition.place, message.offset, reason, to_ms(wall + pause), message.start_recorded});
   if (!partition.touched) partition.next = partition.position;

@@ -65,7 +65,9 @@ Starting Core::State::starting_from(const event::PositionsLoaded::Loaded& loaded
   Partition& partition = one.partition;
   partition.place = loaded.place;
   partition.position = one.start.offset;
-  partition.target = targets.try_emplace(loaded.place, loaded.high).first->second;
+  // A topic that was made anew may end before.
+  std::int64_t& target = targets.try_emplace(loaded.place, loaded.high).first->second;
+  partition.target = target = std::min(target, loaded.high);
   if (loaded.committed) one.offset_in_kafka = loaded.committed->offset;
   if (loaded.committed && !one.start.commit_first) partition.confirmed = partition.told = loaded.committed->offset;
   for (const auto& tries : loaded.tries) {

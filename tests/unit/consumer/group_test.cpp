@@ -186,6 +186,19 @@ TEST_CASE("a drain that loses its partitions starts over with what is assigned, 
   CHECK(fixture.end == "stopped");
 }
 
+TEST_CASE("a drain of a topic that became shorter ends where it ends now") {
+  CoreOptions options = drain();
+  options.offset_out_of_range = OffsetOutOfRange::earliest;
+  ConsumerFixture fixture(options);
+  fixture.assigned({at_seven(20)});
+  fixture.revoked();
+  fixture.assigned({at_seven(3)});
+  CHECK_FALSE(fixture.ended());
+  fixture.arrive({0, 1, 2});
+  fixture.idle();
+  CHECK(fixture.end == "stopped");
+}
+
 TEST_CASE("a drain with a partition that stands still reads the others to their end, and fails") {
   ConsumerFixture fixture(drain());
   fixture.assigned(

@@ -60,6 +60,16 @@ TEST_CASE("a failed message waits with what follows it, the position stays, and 
   CHECK(fixture.core.status().retried == 1);
 }
 
+TEST_CASE("a wait may be as long as a number can say") {
+  ConsumerFixture fixture;
+  settle(fixture, {clean_at_seven()});
+  fixture.will(7, answer(Kind::retry_after, {}, std::chrono::milliseconds::max()));
+  fixture.arrive({7});
+  fixture.idle();
+  fixture.advance(24h);
+  CHECK(fixture.take({"apply"}) == Lines{"apply o0@7 #1"});
+}
+
 TEST_CASE("a failed try alone checks by compare-and-set that the partition is still this consumer's") {
   ConsumerFixture fixture(attempts(5));
   settle(fixture, {clean_at_seven()});
