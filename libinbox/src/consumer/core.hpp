@@ -155,7 +155,13 @@ struct Applied {
 };
 /// Answer to command::DeadLetter.
 struct DeadLettered {
-  bool to_outbox = false;
+  enum class Kept : std::uint8_t {
+    parked,
+    outbox,
+    given_up_before,  ///< A copy of an event that is a dead letter already: nothing is kept a second time.
+    applied_before,   ///< A copy of an event that took effect: there is nothing to keep.
+  };
+  Kept kept = Kept::parked;
 };
 /// Answer to command::Close, or to any command inside the transaction when the database failed there.
 struct Closed {

@@ -256,13 +256,16 @@ bool Core::State::failed_try(Partition& partition, const std::string& reason,
 
 void Core::State::dead_letter(Partition& partition, const std::string& reason, int attempts) {
   batch.doing = Doing::giving_up;
+  batch.attempts = attempts;
   out->emplace_back(command::DeadLetter{partition.place, partition.hand[partition.done].offset, reason, attempts});
 }
 
 void Core::State::on_dead_lettered(const event::DeadLettered& what) {
   if (batch.doing != Doing::giving_up) return;
   batch.doing = Doing::choosing;
-  finish(*batch.current, what.to_outbox ? Ending::outbox : Ending::parked);
+  finish(*batch.current, Ending::given_up);
+  batch.finished.back().kept = what.kept;
+  batch.finished.back().attempts = batch.attempts;
   choose();
 }
 
@@ -272,7 +275,7 @@ void Core::State::finish(Partition& partition, Ending ending) {
   partition.next = message.offset + 1;
   ++partition.done;
   ++batch.messages;
-  batch.finished.push_back({&partition, message.offset, ending});
+  batch.finished.push_back({.partition = &partition, .offset = message.offset, .ending = ending});
   if (batch.single == &partition && message.start_recorded) start_next(partition);
 }
 

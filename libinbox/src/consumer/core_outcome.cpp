@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "libinbox/src/consumer/core_state.hpp"
+#include "libinbox/src/consumer/dead_letter.hpp"
 
 namespace txbox::inbox::consumer {
 
@@ -9,6 +10,32 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Backoff kStoreAgain{50ms, 5'000ms};
+
+std::string after(int attempts) {
+  if (attempts == 0) return " untried";
+  return " after " + std::to_string(attempts) + (attempts == 1 ? " attempt" : " attempts");
+}
+
+/// The reason is not in it: it is the handler's text and may hold anything.
+std::string words_of_dead_letter(const CoreOptions& options, const Batch::Finish& finish) {
+  using Kept = event::DeadLettered::Kept;
+  const Place& place = finish.partition->place;
+  const std::string message = name_of(place) + " " + std::to_string(finish.offset);
+  const std::string given_up = message + " was given up" + after(finish.attempts);
+  switch (finish.kept) {
+    case Kept::outbox: {
+      const std::string topic = dead_letter_topic(place.topic);
+      return given_up + " and goes to " + topic + " through the outbox, the reason in its headers; " +
+             "`outbox-relay ls --db FILE --topic " + topic + "` shows it";
+    }
+    case Kept::parked:
+      return given_up + " and is kept in this database (inbox_parked), the reason beside it; " +
+             "`outbox-relay inbox ls --db FILE --group " + options.group + " --parked` shows it";
+    case Kept::given_up_before: return message + " is a copy of an event that was given up before";
+    case Kept::applied_before: return message + " is a copy of an event that was applied before";
+  }
+  return given_up;
+}
 
 }  // namespace
 
@@ -65,19 +92,12 @@ void Core::State::rolled_back(const std::string& reason) {
 }
 
 void Core::State::count(const Batch::Finish& finish) {
-  const Place& place = finish.partition->place;
   switch (finish.ending) {
     case Ending::applied: ++counts.applied; return;
     case Ending::duplicate: ++counts.duplicates; return;
-    case Ending::outbox:
-      ++counts.dead_letters_to_outbox;
-      say(LogLevel::warning, name_of(place) + " " + std::to_string(finish.offset) +
-                                 " was given up and goes to its dead-letter topic through the outbox, with the reason");
-      return;
-    case Ending::parked:
-      ++counts.dead_letters_parked;
-      say(LogLevel::warning, name_of(place) + " " + std::to_string(finish.offset) +
-                                 " was given up and is parked in this database, with the reason");
+    case Ending::given_up:
+      ++(finish.kept == event::DeadLettered::Kept::outbox ? counts.dead_letters_to_outbox : counts.dead_letters_parked);
+      say(LogLevel::warning, words_of_dead_letter(options, finish));
       return;
   }
 }

@@ -68,7 +68,7 @@ struct Partition {
 };
 
 enum class Doing : std::uint8_t { nothing, preparing, beginning, choosing, applying, giving_up, closing };
-enum class Ending : std::uint8_t { applied, duplicate, outbox, parked };
+enum class Ending : std::uint8_t { applied, duplicate, given_up };
 
 /// What a batch leaves in memory once it is committed.
 struct Batch {
@@ -76,6 +76,8 @@ struct Batch {
     Partition* partition = nullptr;
     std::int64_t offset = 0;
     Ending ending = Ending::applied;
+    event::DeadLettered::Kept kept{};  ///< For given_up, as the number of its attempts.
+    int attempts = 0;
   };
   struct Retry {
     Partition* partition = nullptr;
@@ -93,6 +95,7 @@ struct Batch {
   std::size_t messages = 0;
   SteadyTime began{};
   SteadyTime asked{};  ///< When the handler was called.
+  int attempts = 0;    ///< Of the message that is being given up.
   std::vector<Finish> finished;
   std::vector<Retry> retries;
   Partition* started = nullptr;  ///< The start of its message at `done` is recorded in this batch.

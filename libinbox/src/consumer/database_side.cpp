@@ -18,6 +18,8 @@ namespace txbox::inbox::consumer {
 
 namespace {
 
+using Kept = event::DeadLettered::Kept;
+
 store::InboxPlace to_store(const Place& place) { return {.topic = place.topic, .partition = place.partition}; }
 store::InboxPlace place_of(const Message& message) { return {.topic = message.topic, .partition = message.partition}; }
 
@@ -251,23 +253,25 @@ Event DatabaseSide::dead_letter(const command::DeadLetter& letter, const Message
   const store::InboxStore::Origin origin{.place = place, .offset = message.offset};
   const std::string reason = tidy_reason(letter.reason);
   try {
-    const bool again = !message.event_id.empty() && is_letter_already(message, origin);
-    const bool published = !again && to_outbox(message, letter, reason);
-    if (!again && !published) park(message, letter, reason);
+    std::optional<Kept> kept;
+    if (!message.event_id.empty()) kept = kept_before(message, origin);
+    if (!kept && to_outbox(message, letter, reason)) kept = Kept::outbox;
+    if (!kept) park(message, letter, reason);
     if (!message.event_id.empty()) store_.claim_parked(message.event_id, origin);
-    return event::DeadLettered{.to_outbox = published};
+    return event::DeadLettered{.kept = kept.value_or(Kept::parked)};
   } catch (const Error& error) {
     return batch_failed(error);
   }
 }
 
 /// A copy of an event that was given up before makes no second letter; one that somebody sent back does.
-bool DatabaseSide::is_letter_already(const Message& message, const store::InboxStore::Origin& origin) {
+std::optional<Kept> DatabaseSide::kept_before(const Message& message, const store::InboxStore::Origin& origin) {
   store_.savepoint();
   const store::InboxClaim claim = store_.claim(message.event_id, origin);
   store_.roll_back_to_savepoint();
-  if (claim == store::InboxClaim::duplicate) return true;
-  return claim == store::InboxClaim::parked_before && !was_dead_letter(message.headers);
+  if (claim == store::InboxClaim::duplicate) return Kept::applied_before;
+  if (claim == store::InboxClaim::parked_before && !was_dead_letter(message.headers)) return Kept::given_up_before;
+  return std::nullopt;
 }
 
 bool DatabaseSide::to_outbox(const Message& message, const command::DeadLetter& letter, std::string_view reason) {

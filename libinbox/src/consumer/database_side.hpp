@@ -55,7 +55,8 @@ class DatabaseSide {
   void check_not_committed(const Message& message);
   [[nodiscard]] Event batch_failed(const Error& error);
   [[nodiscard]] Event batch_failed(std::string reason);
-  [[nodiscard]] bool is_letter_already(const Message& message, const store::InboxStore::Origin& origin);
+  [[nodiscard]] std::optional<event::DeadLettered::Kept> kept_before(const Message& message,
+                                                                     const store::InboxStore::Origin& origin);
   [[nodiscard]] bool to_outbox(const Message& message, const command::DeadLetter& letter, std::string_view reason);
   void park(const Message& message, const command::DeadLetter& letter, std::string_view reason);
 

@@ -10,8 +10,6 @@ bool of_a_dead_letter(const Header& header) noexcept {
 }
 }  // namespace
 
-std::string dead_letter_topic(std::string_view topic) { return std::string(topic) + ".dlq"; }
-
 Headers dead_letter_headers(const Message& message, const DeadLetterFacts& facts) {
   Headers headers;
   for (const Header& header : message.headers) {

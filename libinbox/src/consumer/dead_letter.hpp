@@ -20,7 +20,7 @@ struct DeadLetterFacts {
 /// How Kafka names the headers of a dead letter (KIP-1191); `attempts`, `group` and `time` are ours.
 inline constexpr std::string_view kDeadLetterPrefix = "__dlq.errors.";
 
-[[nodiscard]] std::string dead_letter_topic(std::string_view topic);
+[[nodiscard]] inline std::string dead_letter_topic(std::string_view topic) { return std::string(topic) + ".dlq"; }
 
 /// Every header the message came with, in its order, its `id` included, then `__dlq.errors.topic`, `.partition`,
 /// `.offset`, `.message`, `.attempts`, `.group` and `.time` (ms since 1970). Those of an earlier dead letter are

@@ -313,7 +313,8 @@ void Process::on(const command::DeadLetter& letter) {
     open.claims[number] = Claimed::parked;
     open.ended[number] = 1;
   }
-  step(event::DeadLettered{world_.chance(2)});
+  using Kept = event::DeadLettered::Kept;
+  step(event::DeadLettered{world_.chance(2) ? Kept::outbox : Kept::parked});
 }
 
 void Process::on(const command::Close& close) {

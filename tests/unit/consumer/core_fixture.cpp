@@ -61,7 +61,7 @@ void ConsumerFixture::answer(const Command& command) {
           const auto found = unprepared.find(what.offset);
           step(found == unprepared.end() ? event::Prepared{} : event::Prepared{true, found->second});
         }
-        if constexpr (std::is_same_v<What, command::DeadLetter>) step(event::DeadLettered{dead_letters_to_outbox});
+        if constexpr (std::is_same_v<What, command::DeadLetter>) step(event::DeadLettered{dead_letters_kept});
         if constexpr (std::is_same_v<What, command::Stopped> || std::is_same_v<What, command::Fail>) end = line;
       },
       command);

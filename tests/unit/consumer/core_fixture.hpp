@@ -74,7 +74,7 @@ class ConsumerFixture {
   std::optional<std::int64_t> revoke_inside;             ///< A revocation comes while this message is applied.
   bool silent = false;                                   ///< Nothing is answered.
   bool kafka_takes_commits = true;
-  bool dead_letters_to_outbox = true;
+  inbox::consumer::event::DeadLettered::Kept dead_letters_kept = inbox::consumer::event::DeadLettered::Kept::outbox;
   bool has_id = true;
   bool has_prepare = false;
   std::size_t bytes = 10;

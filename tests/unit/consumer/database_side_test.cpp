@@ -23,6 +23,7 @@ using txbox::test::code_of;
 using txbox::test::TempDir;
 using Applied = event::Applied;
 using Closed = event::Closed;
+using Kept = event::DeadLettered::Kept;
 
 namespace {
 
@@ -98,10 +99,10 @@ struct Side {
     REQUIRE(std::holds_alternative<Closed>(event));
     return std::get<Closed>(event).result;
   }
-  bool dead_letter(const Message& message, const std::string& reason = "no such account") {
+  Kept dead_letter(const Message& message, const std::string& reason = "no such account") {
     const Event event = database.dead_letter({kPlace, message.offset, reason, 5}, message);
     REQUIRE(std::holds_alternative<event::DeadLettered>(event));
-    return std::get<event::DeadLettered>(event).to_outbox;
+    return std::get<event::DeadLettered>(event).kept;
   }
   std::int64_t effects() { return app.number("SELECT count(*) FROM effects"); }
   std::int64_t position() { return app.number("SELECT next_offset FROM inbox_offsets"); }
@@ -324,7 +325,7 @@ TEST_CASE("without an outbox a dead letter is parked whole") {
   message.key = Bytes();
   message.payload = std::string("a\0b", 3);
   side.begin();
-  CHECK_FALSE(side.dead_letter(message));
+  CHECK(side.dead_letter(message) == Kept::parked);
   CHECK(side.close(0, 1) == Closed::Result::committed);
   CHECK(side.app.text("SELECT reason FROM inbox_parked WHERE event_id = 'one' AND key IS NULL AND offset = 0") ==
         "no such account");
@@ -338,7 +339,7 @@ TEST_CASE("with an outbox a dead letter goes through it, its headers as they cam
   Message message = message_at(7);
   message.headers.add("txbox-created-at", "1");
   side.begin();
-  CHECK(side.dead_letter(message));
+  CHECK(side.dead_letter(message) == Kept::outbox);
   CHECK(side.close(0, 8) == Closed::Result::committed);
   CHECK(side.app.number("SELECT count(*) FROM inbox_parked") == 0);
   CHECK(side.app.text("SELECT topic FROM outbox WHERE CAST(key AS TEXT) = 'k' AND as_is = 1") == "orders.dlq");
@@ -361,7 +362,7 @@ TEST_CASE("what the outbox refuses of a dead letter is parked in the same transa
     refused[at].offset = static_cast<std::int64_t>(at);
     refused[at].event_id = "event " + std::to_string(at);
     side.begin();
-    CHECK_FALSE(side.dead_letter(refused[at]));
+    CHECK(side.dead_letter(refused[at]) == Kept::parked);
     const auto next = static_cast<std::int64_t>(at);
     CHECK(side.close(next, next + 1) == Closed::Result::committed);
   }
@@ -374,7 +375,7 @@ TEST_CASE("what the outbox refuses of a dead letter is parked in the same transa
 TEST_CASE("dead letters are parked where that is wished") {
   Side side(DeadLetters::park, true);
   side.begin();
-  CHECK_FALSE(side.dead_letter(message_at(0)));
+  CHECK(side.dead_letter(message_at(0)) == Kept::parked);
   CHECK(side.close(0, 1) == Closed::Result::committed);
   CHECK(side.app.number("SELECT count(*) FROM inbox_parked") == 1);
 }
@@ -382,15 +383,16 @@ TEST_CASE("dead letters are parked where that is wished") {
 TEST_CASE("a further copy of a dead letter makes none, and may still be applied") {
   Side side(DeadLetters::automatic, true);
   side.begin();
-  CHECK(side.dead_letter(message_at(0)));
-  CHECK_FALSE(side.dead_letter(message_at(1)));
+  CHECK(side.dead_letter(message_at(0)) == Kept::outbox);
+  CHECK(side.dead_letter(message_at(1)) == Kept::given_up_before);
   CHECK(side.close(0, 2) == Closed::Result::committed);
   CHECK(side.app.number("SELECT count(*) FROM outbox") == 1);
   CHECK(side.app.number("SELECT count(*) FROM inbox_parked") == 0);
   side.begin();
   CHECK(side.apply(message_at(2)) == Applied::Kind::applied);
   CHECK(side.apply(message_at(3)) == Applied::Kind::duplicate);
-  CHECK(side.close(2, 4) == Closed::Result::committed);
+  CHECK(side.dead_letter(message_at(4)) == Kept::applied_before);
+  CHECK(side.close(2, 5) == Closed::Result::committed);
   CHECK(side.effects() == 1);
   CHECK(side.app.number("SELECT parked FROM inbox") == 0);
 }
@@ -398,10 +400,10 @@ TEST_CASE("a further copy of a dead letter makes none, and may still be applied"
 TEST_CASE("one that was sent back and fails again is a dead letter once more") {
   Side side(DeadLetters::automatic, true);
   side.begin();
-  CHECK(side.dead_letter(message_at(0)));
+  CHECK(side.dead_letter(message_at(0)) == Kept::outbox);
   Message back = message_at(1);
   back.headers.add("__dlq.errors.offset", "0");
-  CHECK(side.dead_letter(back));
+  CHECK(side.dead_letter(back) == Kept::outbox);
   CHECK(side.close(0, 2) == Closed::Result::committed);
   CHECK(side.app.number("SELECT count(*) FROM outbox") == 2);
 }
@@ -409,8 +411,8 @@ TEST_CASE("one that was sent back and fails again is a dead letter once more") {
 TEST_CASE("messages without an id are dead letters each for itself") {
   Side side;
   side.begin();
-  CHECK_FALSE(side.dead_letter(message_at(0, "")));
-  CHECK_FALSE(side.dead_letter(message_at(1, "")));
+  CHECK(side.dead_letter(message_at(0, "")) == Kept::parked);
+  CHECK(side.dead_letter(message_at(1, "")) == Kept::parked);
   CHECK(side.close(0, 2) == Closed::Result::committed);
   CHECK(side.app.number("SELECT count(*) FROM inbox_parked WHERE event_id IS NULL") == 2);
   CHECK(side.app.number("SELECT count(*) FROM inbox") == 0);

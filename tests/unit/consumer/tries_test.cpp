@@ -92,7 +92,8 @@ TEST_CASE("the last attempt ends as a dead letter in the same transaction, and t
         Lines{"begin", "apply o0@7 #3", "dead o0@7 #3: no such account", "apply o0@8 #1", "close o0:7>9 forget o0@7"});
   CHECK(fixture.core.status().dead_letters_to_outbox == 1);
   CHECK(fixture.core.status().retried == 2);
-  CHECK(fixture.said("o[0] 7 was given up"));
+  CHECK(fixture.said("o[0] 7 was given up after 3 attempts and goes to o.dlq through the outbox"));
+  CHECK(fixture.said("`outbox-relay ls --db FILE --topic o.dlq` shows it"));
   CHECK_FALSE(fixture.said("no such account"));
 }
 
@@ -117,12 +118,27 @@ TEST_CASE("back-off between attempts doubles up to its limit") {
 TEST_CASE("park is a dead letter at once") {
   ConsumerFixture fixture;
   settle(fixture, {clean_at_seven()});
-  fixture.dead_letters_to_outbox = false;
+  fixture.dead_letters_kept = event::DeadLettered::Kept::parked;
   fixture.will(7, answer(Kind::park, "a debit without an account"));
   fixture.arrive({7, 8});
   fixture.idle();
   CHECK(fixture.take(kInside) ==
         Lines{"begin", "apply o0@7 #1", "dead o0@7 #1: a debit without an account", "apply o0@8 #1", "close o0:7>9"});
+  CHECK(fixture.core.status().dead_letters_parked == 1);
+  CHECK(fixture.said("o[0] 7 was given up after 1 attempt and is kept in this database (inbox_parked)"));
+  CHECK(fixture.said("`outbox-relay inbox ls --db FILE --group billing --parked` shows it"));
+  CHECK_FALSE(fixture.said("a debit"));
+}
+
+TEST_CASE("a copy of a dead letter is called a copy, and nobody is told that it was kept") {
+  ConsumerFixture fixture;
+  settle(fixture, {clean_at_seven()});
+  fixture.dead_letters_kept = event::DeadLettered::Kept::given_up_before;
+  fixture.will(7, answer(Kind::park, "a debit without an account"));
+  fixture.arrive({7});
+  fixture.idle();
+  CHECK(fixture.said("o[0] 7 is a copy of an event that was given up before"));
+  CHECK_FALSE(fixture.said("inbox_parked"));
   CHECK(fixture.core.status().dead_letters_parked == 1);
 }
 
@@ -337,6 +353,7 @@ TEST_CASE("a message without an id is given up unseen, or ends the run") {
     const Lines lines = fixture.take({"apply", "dead", "close"});
     REQUIRE(lines.size() == 3);
     CHECK(lines[0].starts_with("dead o0@7 #0: it has no event id"));
+    CHECK(fixture.said("o[0] 7 was given up untried and goes to o.dlq"));
     CHECK(lines[2] == "close o0:7>9");
   }
   SUBCASE("reject") {
