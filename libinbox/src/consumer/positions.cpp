@@ -39,12 +39,16 @@ Start failed(ErrorCode code, std::string text) {
 }
 
 Start foreign(const CoreOptions& options, const Loaded& loaded) {
-  return failed(ErrorCode::foreign_store,
-                "group " + options.group + " belongs to another database: its offset of " + name_of(loaded.place) +
-                    " was committed by the store " + uuid_in(loaded.committed->metadata) + ", this one is " +
-                    options.store_uuid +
-                    ". Only that file knows what was applied. Let every member of the group use one file, or give each "
-                    "file a group or static partitions of its own; foreign_store = take_over goes on with this file");
+  return failed(
+      ErrorCode::foreign_store,
+      "group " + options.group + " belongs to another database: its offset of " + name_of(loaded.place) +
+          " was committed by the store " + uuid_in(loaded.committed->metadata) + ", this one is " + options.store_uuid +
+          ". Only that file knows what was applied. Let every member of the group use one file, or give each "
+          "file a group or static partitions of its own. foreign_store = take_over goes on with this file: at "
+          "Kafka's offset where this file has none of its own, so that earlier events are not applied to it. "
+          "To start over with an empty file use another group, or stop every member and delete the group's "
+          "offsets: kafka-consumer-groups --bootstrap-server HOST:PORT --delete --group " +
+          options.group);
 }
 
 void person_reset(const CoreOptions& options, const Loaded& loaded, Start& start) {

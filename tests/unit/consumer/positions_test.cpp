@@ -64,6 +64,9 @@ TEST_CASE("a foreign store ends the run, and the error names the ways out") {
   CHECK(lines[0].find("store-b") != std::string::npos);
   CHECK(lines[0].find("static partitions") != std::string::npos);
   CHECK(lines[0].find("take_over") != std::string::npos);
+  CHECK(lines[0].find("earlier events are not applied") != std::string::npos);
+  CHECK(lines[0].find("kafka-consumer-groups --bootstrap-server HOST:PORT --delete --group billing") !=
+        std::string::npos);
 }
 
 TEST_CASE("a foreign store ends the run also where the database has no position") {

@@ -16,9 +16,13 @@ struct sqlite3;
 namespace txbox::inbox {
 
 /// Kafka holds an offset of this group that another database file wrote: that file has the history of what was applied.
+/// A file that was deleted and made anew is another one too. To start over with an empty file use another group, or
+/// stop every member and delete the group's offsets: `kafka-consumer-groups --delete --group NAME`.
 enum class ForeignStore {
-  stop,       ///< Error(foreign_store), naming both ways out: one file for the group, or static partitions per file.
-  take_over,  ///< Go on where this file stands, else where Kafka does, and write this file's uuid there.
+  stop,  ///< Error(foreign_store), naming both ways out: one file for the group, or static partitions per file.
+  /// Go on where this file stands, else where Kafka does, and write this file's uuid there. A file without a position
+  /// goes on at Kafka's offset: events before it are not applied to this file.
+  take_over,
 };
 
 /// The group's offset in Kafka was changed by a person or another tool.
