@@ -67,7 +67,7 @@ bool DatabaseSide::use_cluster(const std::string& cluster_id) {
     store_.use_cluster(cluster_id);
     return true;
   } catch (const Error& error) {
-    if (!passes_by_itself(error.code())) throw;
+    if (!may_be_done_again(error.code())) throw;
     return false;
   }
 }
@@ -108,7 +108,7 @@ Event DatabaseSide::take(const command::Take& take) {
                                  .left = positions[at].left});
     }
   } catch (const Error& error) {
-    if (!passes_by_itself(error.code())) throw;
+    if (!may_be_done_again(error.code())) throw;
     return event::LoadFailed{.round = take.round, .reason = error.what()};
   }
   return taken;

@@ -38,6 +38,8 @@ bool breaks_a_foreign_key(sqlite3* db) noexcept {
   return sqlite3_db_status(db, SQLITE_DBSTATUS_DEFERRED_FKS, &broken, &most, 0) == SQLITE_OK && broken != 0;
 }
 
+bool may_be_done_again(ErrorCode code) noexcept { return passes_by_itself(code) || code == ErrorCode::commit_unknown; }
+
 std::optional<std::string> trouble_of_database(sqlite3* db, const std::exception_ptr& thrown) {
   // The last call on this connection was the one that failed; a handler that went on after it succeeded elsewhere.
   // SQLITE_LOCKED is not among them: in a file of its own a connection is in nobody's way but its own, so that the

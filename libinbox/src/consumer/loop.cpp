@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
 #include <txbox/base/clock.hpp>
 #include <txbox/base/failpoint.hpp>
 
+#include "libinbox/src/consumer/database_trouble.hpp"
 #include "libinbox/src/consumer/error_text.hpp"
 #include "libinbox/src/consumer/event_identity.hpp"
 
@@ -18,6 +21,7 @@ namespace {
 
 // A stop is noticed between polls.
 constexpr std::chrono::milliseconds kLongestPoll = 50ms;
+constexpr std::chrono::milliseconds kBetweenTries = 100ms;
 
 std::vector<std::string> topics_of(const Subscriptions& subscriptions) {
   std::vector<std::string> topics;
@@ -57,10 +61,14 @@ void Loop::run(const std::stop_token& stop) {
 bool Loop::join(const std::stop_token& stop) {
   cluster_id_ = kafka_.join(stop);
   if (cluster_id_.empty()) return false;
-  // Each try waits for the lock as long as the connection does.
+  // Each try waits for the lock as long as the connection does; a full disk answers at once.
+  std::mutex mutex;
+  std::condition_variable_any never;
   bool said = false;
   while (!database_.use_cluster(cluster_id_)) {
-    if (!std::exchange(said, true)) say(LogLevel::warning, "the database is locked; waiting for it");
+    if (!std::exchange(said, true)) say(LogLevel::warning, "the database is locked, or its disk full; waiting for it");
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, stop, kBetweenTries, [] { return false; });
     if (stop.stop_requested()) return false;
   }
   return true;
@@ -114,7 +122,7 @@ void Loop::carry_out(command::Load& load) {
     for (event::PositionsLoaded::Loaded& place : loaded.places) database_.load(place);
     kafka_.load(loaded.places);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::busy && error.code() != ErrorCode::broker_unavailable) throw;
+    if (!passes_by_itself(error.code()) && error.code() != ErrorCode::broker_unavailable) throw;
     answers_.emplace_back(event::LoadFailed{.round = load.round, .reason = error.what()});
     return;
   }

@@ -240,6 +240,24 @@ TEST_CASE("a full disk is the database's trouble and no outcome of the message")
   CHECK(side.effects() == 1);
 }
 
+TEST_CASE("partitions are taken again after a commit of which nobody knows what became of it") {
+  Side side;
+  // What a full disk looks like at the COMMIT: it fails, though nothing that came before it did.
+  sqlite3_commit_hook(
+      side.connection.handle(), [](void*) { return 1; }, nullptr);
+  CHECK_FALSE(side.database.use_cluster("another"));
+  command::Take take;
+  take.round = 7;
+  take.places.emplace_back().place = kPlace;
+  const Event failed = side.database.take(take);
+  REQUIRE(std::holds_alternative<event::LoadFailed>(failed));
+  CHECK(std::get<event::LoadFailed>(failed).round == 7);
+
+  sqlite3_commit_hook(side.connection.handle(), nullptr, nullptr);
+  CHECK(std::holds_alternative<event::Taken>(side.database.take(take)));
+  CHECK(side.database.use_cluster("another"));
+}
+
 TEST_CASE("a handler that stands in its own way has failed, as often as it does") {
   Side side;
   side.app.run("CREATE TABLE scratch(x); INSERT INTO scratch VALUES (1)");
