@@ -21,6 +21,15 @@ sqlite3_file* journal_file(sqlite3* db) {
   return file;
 }
 
+/// Nothing is wrong with the data yet: the folder's rights are, or this process has no descriptor left.
+[[noreturn]] void throw_not_opened(const std::string& folder, int error) {
+  if (error == EACCES || error == EPERM) {
+    throw Error(ErrorCode::unsupported_file,
+                folder + ": the folder must be readable by this user, or it cannot be synced: " + std::strerror(error));
+  }
+  throw Error(ErrorCode::failure, folder + ": the folder cannot be opened to sync it: " + std::strerror(error));
+}
+
 bool is_open(const sqlite3_file* file) { return file != nullptr && file->pMethods != nullptr; }
 
 }  // namespace
@@ -50,9 +59,10 @@ void WalSync::sync_folder() {
   const std::size_t slash = real.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : real.substr(0, slash + 1);
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
+  if (descriptor < 0) throw_not_opened(folder, errno);
+  const bool synced = ::fsync(descriptor) == 0;
   const int error = errno;
-  if (descriptor >= 0) ::close(descriptor);
+  ::close(descriptor);
   if (!synced) throw Error(ErrorCode::corrupt, folder + ": the folder cannot be synced: " + std::strerror(error));
   folder_synced_ = true;
 }

@@ -10,7 +10,8 @@ namespace txbox::store {
 class WalSync {
  public:
   explicit WalSync(Connection& connection) noexcept : connection_(connection) {}
-  /// Throws corrupt when the sync fails, not_wal where the file is not (or no longer) in WAL mode.
+  /// Throws corrupt when the sync fails, unsupported_file where the folder may not be read, not_wal where the file is
+  /// not (or no longer) in WAL mode.
   void sync();
 
  private:

@@ -1,3 +1,6 @@
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <string>
 
@@ -231,6 +234,38 @@ TEST_CASE("the barrier works before the first read of a connection") {
   RelaySide other(store.path);
   other.reader.barrier();
   CHECK(other.reader.anchor().id == 0);
+}
+
+TEST_CASE("a folder that cannot be opened for its sync is no sign of a corrupt file") {
+  RelayStore store;
+  store.add();
+  store.relay->read(0);
+  auto& reader = store.relay->reader;
+  SUBCASE("no descriptor is left") {
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const int next = ::dup(STDIN_FILENO);
+    REQUIRE(next >= 0);
+    ::close(next);
+    const rlimit none{.rlim_cur = static_cast<rlim_t>(next), .rlim_max = before.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    const auto code = code_of([&] { reader.barrier(); });
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(code == ErrorCode::failure);
+  }
+  SUBCASE("the folder may be written, not read") {
+    const auto folder = std::filesystem::path(store.path).parent_path();
+    std::filesystem::permissions(folder, std::filesystem::perms(0300));
+    // No right is missing to root.
+    constexpr uid_t kNobody = 65534;
+    const uid_t self = ::geteuid();
+    if (self == 0) REQUIRE(::seteuid(kNobody) == 0);
+    const auto code = code_of([&] { reader.barrier(); });
+    if (self == 0) REQUIRE(::seteuid(self) == 0);
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+    CHECK(code == ErrorCode::unsupported_file);
+  }
+  reader.barrier();
 }
 
 TEST_CASE("an anchor that is gone or another row means restored, in every kind of read") {
