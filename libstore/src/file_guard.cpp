@@ -201,6 +201,31 @@ void check_file(const std::string& path) {
   check_header(real);
 }
 
+void make_checked_file(const std::string& path) {
+  if (path.empty() || path == ":memory:") {
+    throw_unsupported("\"" + path + "\"", "a database in memory cannot be shared: give a file's path");
+  }
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+    throw Error(ErrorCode::moved, path + ": there is no folder " + folder);
+  }
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (descriptor < 0 && (errno == EACCES || errno == EROFS)) {
+    throw_unsupported(folder, "the folder must be writable by this user, to make the file: " + system_text(errno));
+  }
+  if (descriptor < 0 && errno != EEXIST) throw Error(ErrorCode::failure, path + ": " + system_text(errno));
+  // Nobody can hold a lock on a file that is as new, so that this descriptor may be closed.
+  if (descriptor >= 0) ::close(descriptor);
+  try {
+    check_file(path);
+  } catch (const Error&) {
+    if (descriptor >= 0) ::unlink(path.c_str());
+    throw;
+  }
+}
+
 FileIdentity file_identity(const std::string& path) {
   const struct stat status = stat_of(path);
   std::string machine_id = read_small_file("/etc/machine-id").value_or("");

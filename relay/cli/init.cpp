@@ -1,11 +1,5 @@
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <memory>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
@@ -25,25 +19,8 @@ struct InitFlags {
   std::int64_t max_record_bytes = 0;
 };
 
-/// A new file is checked like an old one, so it is made before SQLite opens it: SQLite sets WAL on any file system.
-void make_checked_file(const std::string& path) {
-  const auto folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
-    throw Error(ErrorCode::moved, path + ": there is no folder " + folder.string());
-  }
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (descriptor < 0 && errno != EEXIST) throw Error(ErrorCode::failure, path + ": " + std::strerror(errno));
-  if (descriptor >= 0) ::close(descriptor);
-  try {
-    store::check_file(path);
-  } catch (const Error&) {
-    if (descriptor >= 0) ::unlink(path.c_str());
-    throw;
-  }
-}
-
 ExitCode init(const InitFlags& flags) {
-  make_checked_file(flags.db);
+  store::make_checked_file(flags.db);
   store::OpenOptions options;
   options.purpose = store::OpenPurpose::create;
   const auto connection = store::Connection::open(flags.db, options);

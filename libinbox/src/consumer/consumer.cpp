@@ -7,6 +7,7 @@
 #include <txbox/base/random.hpp>
 #include <txbox/kafka/consumer.hpp>
 #include <txbox/store/connection.hpp>
+#include <txbox/store/file_guard.hpp>
 #include <txbox/store/schema.hpp>
 
 #include "libinbox/src/consumer/core.hpp"
@@ -50,6 +51,7 @@ ConsumerOptions checked(ConsumerOptions options) {
 }
 
 store::Connection open(const std::string& path) {
+  store::make_checked_file(path);
   store::Connection connection =
       store::Connection::open(path, {.purpose = store::OpenPurpose::consumer, .busy_deadline = kBusyDeadline});
   store::install(connection.handle(), {.outbox = false});

@@ -106,3 +106,21 @@ TEST_CASE("a run that was asked to stop before it began talks to nobody") {
   sqlite3_exec(consumer.database(), "PRAGMA synchronous=OFF", nullptr, nullptr, nullptr);
   CHECK(code_of([&] { consumer.run(stop.get_token()); }) == ErrorCode::configuration);
 }
+
+TEST_CASE("a file that WAL or this consumer cannot serve is refused as the relay refuses it, and left as it is") {
+  const TempDir dir;
+  { const Consumer consumer(good(dir)); }
+  std::filesystem::create_hard_link(dir.file("billing.db"), dir.file("other.db"));
+  CHECK(code_of([&] { Consumer consumer(good(dir)); }) == ErrorCode::unsupported_file);
+  CHECK_FALSE(std::filesystem::exists(dir.file("billing.db-wal")));
+  std::filesystem::remove(dir.file("other.db"));
+
+  auto options = good(dir);
+  options.database = ":memory:";
+  CHECK(code_of([&] { Consumer consumer(options); }) == ErrorCode::unsupported_file);
+  CHECK_FALSE(std::filesystem::exists(":memory:"));
+  options.database = dir.file("missing/billing.db");
+  CHECK(code_of([&] { Consumer consumer(options); }) == ErrorCode::moved);
+  options.database = dir.file(".");
+  CHECK(code_of([&] { Consumer consumer(options); }) == ErrorCode::unsupported_file);
+}

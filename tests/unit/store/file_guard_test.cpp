@@ -21,6 +21,7 @@
 using txbox::ErrorCode;
 using txbox::store::check_file;
 using txbox::store::file_system_kind;
+using txbox::store::make_checked_file;
 using txbox::store::RelayLock;
 using txbox::test::AppDatabase;
 using txbox::test::code_of;
@@ -306,4 +307,19 @@ TEST_CASE("a file's identity tells copies apart") {
   CHECK(one.machine_id == copy.machine_id);
   CHECK(one.machine_id.find('\n') == std::string::npos);
   CHECK(code_of([&] { return txbox::store::file_identity(dir.file("none.db")); }) == ErrorCode::moved);
+}
+
+TEST_CASE("a new file is made, checked like an old one, and gone again where it is refused") {
+  const TempDir dir;
+  const std::string path = dir.file("new.db");
+  make_checked_file(path);
+  CHECK(std::filesystem::file_size(path) == 0);
+  make_checked_file(path);
+  std::filesystem::create_hard_link(path, dir.file("other.db"));
+  CHECK(code_of([&] { make_checked_file(path); }) == ErrorCode::unsupported_file);
+  CHECK(std::filesystem::exists(path));
+  CHECK(code_of([] { make_checked_file(":memory:"); }) == ErrorCode::unsupported_file);
+  CHECK_FALSE(std::filesystem::exists(":memory:"));
+  CHECK(code_of([] { make_checked_file(""); }) == ErrorCode::unsupported_file);
+  CHECK(code_of([&] { make_checked_file(dir.file("no/such.db")); }) == ErrorCode::moved);
 }

@@ -34,7 +34,9 @@ class Consumer {
   };
 
   /// Opens the database, makes the file and the inbox's tables where they are missing, and checks every option. Talks
-  /// to nobody yet. Errors: configuration (an option or a Kafka property), and those of txbox::inbox::install.
+  /// to nobody yet. Errors: configuration (an option or a Kafka property), unsupported_file (hard links, a network file
+  /// system, a file or folder that this user may not write), moved (no such folder), corrupt, and those of
+  /// txbox::inbox::install.
   explicit Consumer(ConsumerOptions options);
   Consumer(const Consumer&) = delete;
   Consumer& operator=(const Consumer&) = delete;

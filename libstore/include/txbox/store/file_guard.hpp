@@ -12,6 +12,12 @@ namespace txbox::store {
 /// unsupported_file, corrupt (not a database: the header is not SQLite's).
 void check_file(const std::string& path);
 
+/// As check_file(), and makes the file, empty, where it is not there: a new file is checked like an old one, since
+/// SQLite sets WAL on any file system. What was made only to be refused is removed again. Errors: those of
+/// check_file(); unsupported_file for a name that SQLite takes for a database in memory; moved where the folder is
+/// missing; failure.
+void make_checked_file(const std::string& path);
+
 /// The name of the file system that a path lies on, and whether WAL is refused there. Split for tests.
 struct FileSystemKind {
   std::string name;
