@@ -31,6 +31,20 @@ void require_unless_fatal(rd_kafka_resp_err_t error, const std::string& what) {
   if (error != RD_KAFKA_RESP_ERR__FATAL) require(error, ErrorCode::failure, what);
 }
 
+/// Returns when librdkafka has ended the reading of what its last assignment no longer holds. Assigning anew before
+/// that would end the same partition twice, which aborts the process (an assertion on rktp_started; librdkafka #5573,
+/// still there in 2.15). The orders to end, their answers and this question go through one queue of its main thread,
+/// first in first out: when the first question is answered the orders were carried out, after the second also their
+/// answers.
+void wait_until_ended(rd_kafka_t* client) {
+  constexpr int kQuestions = 2;
+  for (int asked = 0; asked < kQuestions; ++asked) {
+    rd_kafka_topic_partition_list_t* assigned = nullptr;
+    if (rd_kafka_assignment(client, &assigned) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
+    const TopicPartitionsHandle owner(assigned);
+  }
+}
+
 void check_metadata(const CommittedOffset& commit) {
   TXBOX_CHECK(commit.offset >= 0);
   // Kafka's protocol would carry it, librdkafka's C string would cut it without a word.
@@ -97,12 +111,14 @@ void Consumer::assign(std::span<const Position> positions) {
   // A partition that is paused inside librdkafka would stay so without a word.
   state_->resume_all();
   require_unless_fatal(rd_kafka_assign(state_->client.get(), to_list(positions).get()), "taking partitions");
+  wait_until_ended(state_->client.get());
   state_->set_book(positions);
 }
 
 void Consumer::unassign() {
   state_->resume_all();
   require_unless_fatal(rd_kafka_assign(state_->client.get(), nullptr), "giving partitions back");
+  wait_until_ended(state_->client.get());
   state_->set_book({});
 }
 

@@ -107,6 +107,25 @@ TEST_CASE("assigning anew moves the position forth and back, and forgets what wa
   }
 }
 
+TEST_CASE("assigning again and again at once ends no partition twice") {
+  const std::string topic = new_mock_topic(4);
+  publish(topic, 0, 0, 10);
+  KafkaMember member(member_options());
+  std::vector<Position> all;
+  for (std::int32_t partition = 0; partition < 4; ++partition) all.push_back({{topic, partition}, 0});
+  for (int round = 0; round < 300; ++round) {
+    member.consumer->assign(all);
+    if (round % 3 == 0) member.step(std::chrono::milliseconds(1));  // Some are being read by now.
+    member.consumer->unassign();
+    member.consumer->assign(all);
+    member.consumer->assign(all);
+  }
+  member.records.clear();
+  assign(*member.consumer, {topic, 0}, 3);
+  member.await([&] { return member.ends.contains(Place{topic, 0}); });
+  CHECK(member.offsets() == range(3, 10));
+}
+
 TEST_CASE("a record keeps null, empty and bytes apart, and outlives polls and its consumer") {
   const std::string topic = new_mock_topic();
   const Bytes any_bytes(std::string_view("a\0\xff", 3));
