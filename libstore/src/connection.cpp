@@ -33,6 +33,14 @@ struct Connection::BusyWait {
 
 namespace {
 
+/// SQLite would only say that it is unable to open the file.
+void require_folder(const std::string& path) {
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  struct stat status {};
+  if (folder.empty() || path.starts_with("file:") || ::stat(folder.c_str(), &status) == 0) return;
+  throw Error(ErrorCode::failure, "opening " + path + ": the folder " + folder + ": " + std::strerror(errno));
+}
+
 void require_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) return;
@@ -112,7 +120,7 @@ Connection Connection::open(const std::string& path, const OpenOptions& options)
   if (path.empty() || path == ":memory:") {
     throw Error(ErrorCode::unsupported_file, "a database in memory cannot be shared: give a file's path");
   }
-  if (!create) require_file(path);
+  create ? require_folder(path) : require_file(path);
   sqlite3* db = nullptr;
   const int flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (create ? SQLITE_OPEN_CREATE : 0);

@@ -36,7 +36,9 @@ void throw_sqlite_error(sqlite3* db, int code, const std::string& what) {
   // An application's connection may have extended result codes off, and a stale snapshot must not look merely busy.
   const int extended = sqlite3_extended_errcode(db);
   if ((extended & 0xff) == (code & 0xff)) code = extended;
-  throw Error(error_code_of(code, text), what + ": " + text, sqlite3_get_autocommit(db) == 0);
+  // A guard says all that there is to say; the statement that it refused is ours and tells nobody anything.
+  const bool by_guard = text.starts_with("txbox: ");
+  throw Error(error_code_of(code, text), by_guard ? text : what + ": " + text, sqlite3_get_autocommit(db) == 0);
 }
 
 }  // namespace txbox::store

@@ -67,16 +67,20 @@ void require_known_version(sqlite3* db) {
 
 namespace {
 
+std::string way_to_install(const schema::Part& part) {
+  return "run `outbox-relay init --db FILE`, or call txbox::" + std::string(part.name) + "::install in C++";
+}
+
 void verify(sqlite3* db, const schema::Part& part) {
   // A lone table of one of our names is not an installation; init says whose it is.
   if (schema::presence_of(db, schema::shared_part()) != schema::Presence::whole ||
       schema::presence_of(db, part) == schema::Presence::absent) {
     throw Error(ErrorCode::not_installed,
-                "the tables of the " + std::string(part.name) + " are missing: run `outbox-relay init`");
+                "the tables of the " + std::string(part.name) + " are missing: " + way_to_install(part));
   }
   schema::require_known_version(db);
   if (schema::meta_integer(db, "schema_version", 0) < kSchemaVersion) {
-    throw Error(ErrorCode::not_installed, "the tables are of an older schema: run `outbox-relay init`");
+    throw Error(ErrorCode::not_installed, "the tables are of an older schema: " + way_to_install(part));
   }
   const std::int64_t limit = schema::meta_integer(db, "max_record_bytes", kDefaultMaxRecordBytes);
   schema::require_same_text(db, schema::shared_part(), limit);

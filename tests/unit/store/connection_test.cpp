@@ -44,6 +44,16 @@ TEST_CASE("a file that is not there is said to be moved, and is not made") {
   CHECK_FALSE(std::ifstream(dir.file("none.db")).good());
 }
 
+TEST_CASE("a folder that is not there is named, whoever would make the file") {
+  const TempDir dir;
+  for (const OpenPurpose purpose : {OpenPurpose::create, OpenPurpose::consumer}) {
+    const auto error =
+        txbox::test::error_of([&] { Connection::open(dir.file("none") + "/c.db", {.purpose = purpose}); });
+    REQUIRE(error.has_value());
+    CHECK(std::string(error->what()).find("the folder " + dir.file("none") + "/: No such") != std::string::npos);
+  }
+}
+
 TEST_CASE("create makes the file and sets WAL") {
   const TempDir dir;
   Connection::open(dir.file("new.db"), {.purpose = OpenPurpose::create});

@@ -1,4 +1,5 @@
 #include <array>
+#include <string>
 #include <utility>
 
 #include <sqlite3.h>
@@ -6,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <txbox/store/connection.hpp>
+#include <txbox/store/statement.hpp>
 
 #include "support/app_database.hpp"
 #include "support/expect_error.hpp"
@@ -37,4 +39,16 @@ TEST_CASE("each result of SQLite says what its caller can do") {
     const int result = number;
     CHECK(txbox::test::code_of([&] { txbox::store::throw_sqlite_error(app, result, "trying"); }) == meaning);
   }
+}
+
+TEST_CASE("a guard's refusal is its own words, without the statement that it refused") {
+  const txbox::test::TempDir dir;
+  txbox::test::AppDatabase app(dir.file("app.db"));
+  app.run(
+      "CREATE TABLE t(x); CREATE TRIGGER guard BEFORE INSERT ON t BEGIN SELECT RAISE(ABORT, 'txbox: x is wrong'); END");
+  const auto error =
+      txbox::test::error_of([&] { txbox::store::Statement(app, "INSERT INTO main.t VALUES (1)").step(); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::refused);
+  CHECK(std::string(error->what()) == "txbox: x is wrong");
 }

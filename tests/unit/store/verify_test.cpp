@@ -73,7 +73,9 @@ TEST_CASE("a file without tables is not installed") {
   const TempDir dir;
   AppDatabase app(dir.file("a.db"));
   CHECK(error_of([&] { verify_outbox_schema(app); })->code() == ErrorCode::not_installed);
-  CHECK(error_of([&] { txbox::store::verify_inbox_schema(app); })->code() == ErrorCode::not_installed);
+  const auto inbox = error_of([&] { txbox::store::verify_inbox_schema(app); });
+  CHECK(inbox->code() == ErrorCode::not_installed);
+  CHECK(std::string(inbox->what()).find("or call txbox::inbox::install") != std::string::npos);
   app.run("CREATE TABLE outbox(x)");
   CHECK(error_of([&] { verify_outbox_schema(app); })->code() == ErrorCode::not_installed);
 }
