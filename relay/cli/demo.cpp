@@ -1,10 +1,13 @@
 #include "relay/demo/demo.hpp"
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
 #include "relay/cli/commands.hpp"
+#include "relay/cli/whole_number.hpp"
 #include "relay/demo/billing_child.hpp"
 
 namespace txbox::relay {
@@ -31,7 +34,7 @@ CLI::App* add_billing(CLI::App& demo, Action& chosen) {
 }  // namespace
 
 void add_demo_command(CLI::App& app, Action& chosen) {
-  constexpr std::int64_t kOrdersMax = 10'000'000;
+  constexpr std::uint64_t kOrdersMax = 10'000'000;
   auto options = std::make_shared<demo::DemoOptions>();
   CLI::App* command =
       app.add_subcommand("demo", "See it work: a shop, Kafka's stand-in, a relay and a consumer that are killed");
@@ -39,8 +42,9 @@ void add_demo_command(CLI::App& app, Action& chosen) {
       ->add_option(
           "--orders", options->orders,
           "Orders that are committed (" + std::to_string(options->orders) + "); one in ten more is rolled back")
-      ->check(CLI::Range(std::int64_t{1}, kOrdersMax));
-  command->add_option("--seed", options->seed, "The same orders and the same moments to kill again");
+      ->check(whole_number(1, kOrdersMax));
+  command->add_option("--seed", options->seed, "The same orders and the same moments to kill again")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
   command->add_flag("--json", options->json, "The balance as one JSON object; the words go to stderr");
   const CLI::App* billing = add_billing(*command, chosen);
   command->callback([options, billing, &chosen] {

@@ -25,7 +25,8 @@ constexpr char kExamples[] = R"(Examples:
 For each consumer group: what it claimed and gave up; its partitions with the offset that comes next, `clean` when the
 partition was given up in order, `in hand` when a consumer has it or ended in the middle; and the messages that are
 retried or suspect. Claims are counted up to a limit and then told as "over 10000", so that the answer is quick on any
-file; --count counts them all, about two million a second.)";
+file; --count counts them all, about two million a second. Messages without an event id leave no claim: those that went
+to a dead-letter topic are not counted as given up, those that the file kept are counted as parked.)";
 
 struct InboxStatusFlags {
   std::string db;

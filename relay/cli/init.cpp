@@ -9,6 +9,7 @@
 #include <txbox/store/schema.hpp>
 
 #include "relay/cli/commands.hpp"
+#include "relay/cli/whole_number.hpp"
 
 namespace txbox::relay {
 
@@ -56,7 +57,7 @@ void add_init_command(CLI::App& app, Action& chosen) {
   command
       ->add_option("--max-record-bytes", flags->max_record_bytes,
                    "Limit for key + payload + headers of an event (1000000 for a new file)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
+      ->check(whole_number(1, std::int64_t{1} << 30));
   command->callback([flags, &chosen] { chosen = [flags] { return init(*flags); }; });
 }
 

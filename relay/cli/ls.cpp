@@ -13,6 +13,7 @@
 #include "relay/cli/commands.hpp"
 #include "relay/cli/open_file.hpp"
 #include "relay/cli/output.hpp"
+#include "relay/cli/whole_number.hpp"
 
 namespace txbox::relay {
 
@@ -27,11 +28,14 @@ struct ListFlags {
 ExitCode list(const ListFlags& flags) {
   const auto connection = open_for_reading(flags.db);
   if (!flags.json) std::fputs(list_title().c_str(), stdout);
-  store::list_outbox(connection.handle(), flags.filter, [&flags](const store::StatusRow& row) {
+  bool any = false;
+  store::list_outbox(connection.handle(), flags.filter, [&](const store::StatusRow& row) {
+    any = true;
     const std::string line =
         flags.json ? row_as_json(row, flags.filter.with_payload, flags.filter.with_payload) + "\n" : row_as_line(row);
     std::fputs(line.c_str(), stdout);
   });
+  if (!any) std::fputs("outbox-relay: no rows\n", stderr);
   return ExitCode::ok;
 }
 
@@ -46,7 +50,7 @@ void add_ls_command(CLI::App& app, Action& chosen) {
   command->add_option("--topic", flags->filter.topic, "Only rows of this topic");
   command->add_option("--key", flags->filter.key, "Only rows with this key");
   command->add_option("--limit", flags->filter.limit, "How many rows at most")
-      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()))
+      ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
   command->add_flag("--json", flags->json, "One JSON object a line; a key that is not UTF-8 as {\"base64\":...}");
   command->add_flag("--payload", flags->filter.with_payload, "With --json: payload and headers as well")

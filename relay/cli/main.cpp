@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -6,11 +7,11 @@
 #include <CLI/CLI.hpp>
 
 #include <txbox/base/error.hpp>
-#include <txbox/base/nearest_word.hpp>
 
 #include "relay/cli/commands.hpp"
 #include "relay/cli/output.hpp"
 #include "relay/cli/process.hpp"
+#include "relay/cli/usage.hpp"
 #include "relay/cli/version.hpp"
 
 namespace txbox::relay {
@@ -33,32 +34,9 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 a check did not hold, 20 file moved or d
 22 restored from an older copy, 23 schema newer than this program, 24 another relay holds the file, 75 try later,
 78 bad configuration.)";
 
-int usage_error(const std::string& text) {
-  std::fprintf(stderr, "outbox-relay: %s\nRun outbox-relay --help for more.\n", text.c_str());
+int usage_error(const std::string& text, const std::string& hint) {
+  std::fprintf(stderr, "outbox-relay: %s\n%s\n", text.c_str(), hint.c_str());
   return static_cast<int>(ExitCode::usage);
-}
-
-/// Names the subcommand that a typo is nearest to; CLI11 would only say that arguments were not expected.
-std::string unknown_command(const CLI::App& app, int argc, char** argv) {
-  const CLI::App* above = &app;
-  std::string line;
-  for (int at = 1; at < argc && argv[at][0] != '-'; ++at) {
-    const std::string typed = argv[at];
-    const CLI::App* next = nullptr;
-    std::vector<std::string> known;
-    for (const CLI::App* command : above->get_subcommands([](const CLI::App*) { return true; })) {
-      if (command->get_name() == typed) next = command;
-      known.push_back(command->get_name());
-    }
-    if (known.empty()) return {};
-    line += (line.empty() ? "" : " ") + printable(typed);
-    if (next == nullptr) {
-      const std::string nearest = base::nearest_word(typed, known);
-      return "there is no command " + line + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
-    }
-    above = next;
-  }
-  return {};
 }
 
 int run_command_line(int argc, char** argv) {
@@ -78,12 +56,14 @@ int run_command_line(int argc, char** argv) {
   add_prune_command(app, chosen);
   add_adopt_command(app, chosen);
   add_inbox_command(app, chosen);
-  if (const std::string text = unknown_command(app, argc, argv); !text.empty()) return usage_error(text);
+  const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  const std::string hint = help_hint(app, arguments);
+  if (const std::string text = unknown_command(app, arguments); !text.empty()) return usage_error(text, hint);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return usage_error(error.what());
+    return usage_error(usage_text(app, arguments, error), hint);
   }
   return static_cast<int>(chosen());
 }

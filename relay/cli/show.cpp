@@ -37,7 +37,8 @@ ExitCode show(const ShowFlags& flags) {
   if (file.boxes.outbox) event.row = store::find_outbox_row(file.connection.handle(), flags.event_id);
   if (file.boxes.inbox) event.inbox = store::find_inbox_event(file.connection.handle(), flags.event_id, flags.payload);
   if (!event.row && event.inbox.claims.empty() && event.inbox.parked.empty()) {
-    std::fprintf(stderr, "outbox-relay: no event %s in %s\n", printable(flags.event_id).c_str(), flags.db.c_str());
+    std::fprintf(stderr, "outbox-relay: no event %s in %s; EVENT_ID is what `ls` shows in the column of that name\n",
+                 printable(flags.event_id).c_str(), flags.db.c_str());
     return ExitCode::failure;
   }
   const std::string text =

@@ -14,6 +14,7 @@
 #include "relay/cli/duration.hpp"
 #include "relay/cli/open_file.hpp"
 #include "relay/cli/status_output.hpp"
+#include "relay/cli/whole_number.hpp"
 
 namespace txbox::relay {
 
@@ -83,7 +84,7 @@ void add_status_command(CLI::App& app, Action& chosen) {
         return age_seconds(text) ? std::string() : "not a number of seconds or a duration such as 30s: " + text;
       });
   command->add_option("--max-parked", flags->max_parked, "Exit 3 when more rows and inbox messages are parked")
-      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   command->callback([flags, &chosen] { chosen = [flags] { return status(*flags); }; });
 }
 

@@ -36,7 +36,58 @@ TEST_CASE("a file that is missing, no database or without tables has its own exi
   const CommandResult bare = relay(folder, run);
   CHECK(bare.code == 78);
   CHECK(contains(bare.log, "outbox-relay init"));
+  CHECK(contains(bare.log, "txbox::outbox::install"));
   CHECK(AppDatabase(path).number("SELECT count(*) FROM sqlite_schema") == 1);
+}
+
+TEST_CASE("an option that is not there is answered with the one that was meant, and no value is repeated") {
+  const TempDir folder;
+  const auto refused = [&folder](const std::vector<std::string>& command) {
+    const CommandResult result = relay(folder, command);
+    CHECK(result.code == 2);
+    return result.log;
+  };
+  const std::string run = refused({"run", "--broker", "geheim:9092"});
+  CHECK(contains(run, "there is no option --broker; did you mean --brokers?"));
+  CHECK(contains(run, "Run outbox-relay run --help for more."));
+  CHECK_FALSE(contains(run, "geheim"));
+  const std::string inbox = refused({"inbox", "ls", "--db", "a.db", "--limt=geheim"});
+  CHECK(contains(inbox, "there is no option --limt; did you mean --limit?"));
+  CHECK(contains(inbox, "Run outbox-relay inbox ls --help for more."));
+  CHECK_FALSE(contains(inbox, "geheim"));
+  for (const auto& command : std::vector<std::vector<std::string>>{{"run", "--db", "a.db", "geheim"},
+                                                                   {"run", "--pasword", "-geheim", "--db", "a.db"},
+                                                                   {"run", "--db", "a.db", "-pgeheim"},
+                                                                   {"demo", "geheim"}}) {
+    CHECK_FALSE(contains(refused(command), "geheim"));
+  }
+  CHECK(contains(refused({}), "Run outbox-relay --help for more."));
+}
+
+TEST_CASE("a number that is none, or out of its range, is answered with the range") {
+  const TempDir folder;
+  const auto refused = [&folder](const std::vector<std::string>& command) {
+    const CommandResult result = relay(folder, command);
+    CHECK(result.code == 2);
+    return result.log;
+  };
+  CHECK(contains(refused({"demo", "--seed", "-1"}), "--seed: a whole number from 0 to 18446744073709551615 is wanted"));
+  CHECK(contains(refused({"demo", "--orders", "x"}), "--orders: a whole number from 1 to 10000000 is wanted"));
+  CHECK(contains(refused({"demo", "--orders", "0"}), "--orders: a whole number from 1 to 10000000 is wanted"));
+  CHECK(contains(refused({"ls", "--db", "a.db", "--limit", "1.5"}), "--limit: a whole number from 1 to "));
+}
+
+TEST_CASE("ls says that there are no rows, and show what an event id is") {
+  Shop shop;
+  const CommandResult empty = relay(shop.folder, {"ls", "--db", shop.path, "--json"});
+  CHECK(empty.code == 0);
+  CHECK(empty.output.empty());
+  CHECK(contains(empty.log, "no rows"));
+  shop.add("orders", "a", "0");
+  CHECK(relay(shop.folder, {"ls", "--db", shop.path}).log.empty());
+  const CommandResult show = relay(shop.folder, {"show", "--db", shop.path, "1"});
+  CHECK(show.code == 1);
+  CHECK(contains(show.log, "EVENT_ID is what `ls` shows in the column of that name"));
 }
 
 TEST_CASE("a schema newer than this program is left alone") {
@@ -146,7 +197,7 @@ TEST_CASE("a wrong command line is answered with what was meant") {
   CHECK(relay(folder, {"run", "--db", "x.db", "--brokers", "b:1", "--id-header", "txbox-created-at"}).code == 2);
   const CommandResult no_rows = relay(folder, {"ls", "--db", "x.db", "--limit", "0"});
   CHECK(no_rows.code == 2);
-  CHECK(contains(no_rows.log, "Value 0 not in range 1 to 9223372036854775807"));
+  CHECK(contains(no_rows.log, "--limit: a whole number from 1 to 9223372036854775807 is wanted"));
   const CommandResult typo = relay(folder, {"statsu"});
   CHECK(typo.code == 2);
   CHECK(contains(typo.log, "status?"));

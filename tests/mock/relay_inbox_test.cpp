@@ -120,11 +120,36 @@ TEST_CASE("inbox ls lists claims and parked messages, and payloads only where as
     command.insert(command.end(), {"--group", "billing"});
     CHECK(file.run({"inbox", "ls"}, command).code == 2);
   }
-  CHECK(file.run({"inbox", "ls"}).code == 2);
+  const CommandResult which = file.run({"inbox", "ls"});
+  CHECK(which.code == 2);
+  CHECK(contains(which.log, "choose with --group: audit, billing\n"));
   const CommandResult unknown = file.run({"inbox", "ls"}, {"--group", "biling", "--json"});
   CHECK(unknown.code == 0);
   CHECK(unknown.output.empty());
   CHECK(contains(unknown.log, "no consumer group biling"));
+}
+
+TEST_CASE("inbox ls takes the only group of a file, and says where there is none or no row") {
+  ConsumerFile file;
+  const CommandResult none = file.run({"inbox", "ls"});
+  CHECK(none.code == 0);
+  CHECK(none.output.empty());
+  CHECK(contains(none.log, "no rows: no consumer group has used this file"));
+  file.use();
+  file.app.run("DELETE FROM inbox WHERE consumer_group = 'audit'");
+  const CommandResult only = file.run({"inbox", "ls"});
+  CHECK(only.code == 0);
+  CHECK(contains(only.output, "by-hand"));
+  CHECK(only.log.empty());
+  const CommandResult empty = file.run({"inbox", "ls"}, {"--topic", "bills", "--json"});
+  CHECK(empty.output.empty());
+  CHECK(contains(empty.log, "no rows"));
+  file.app.run(
+      "INSERT INTO inbox(consumer_group, event_id) WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n"
+      " WHERE i < 40) SELECT 'group-' || i, 'e' FROM n");
+  const std::string many = file.run({"inbox", "ls"}).log;
+  CHECK(contains(many, "billing, group-10, "));
+  CHECK(contains(many, "group-18, ...\n"));
 }
 
 TEST_CASE("status and show work on a file with either box alone, and on one with both") {
