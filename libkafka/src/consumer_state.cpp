@@ -255,7 +255,7 @@ void Consumer::State::on_log(const rd_kafka_t* client, int level, const char* fa
   auto* self = static_cast<State*>(rd_kafka_opaque(client));
   if (self == nullptr || self->closing || !self->log) return;
   try {
-    self->log(level_of(level), std::string("librdkafka ") + facility + ": " + text);
+    self->log(level_of(level, facility), std::string("librdkafka ") + facility + ": " + text);
   } catch (...) {
     self->failure = std::current_exception();
   }

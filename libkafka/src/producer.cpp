@@ -50,10 +50,10 @@ Persistence persistence_of(const rd_kafka_message_t* message) noexcept {
   return Persistence::possibly_persisted;
 }
 
-LogLevel level_of(int syslog_level, std::string_view text) noexcept {
+LogLevel level_of(int syslog_level, std::string_view facility, std::string_view text) noexcept {
   // librdkafka warns of each producer with this property; it is our own choice, and nobody can act on the warning.
   if (text.find("enable.gapless.guarantee is experimental") != std::string_view::npos) return LogLevel::debug;
-  return kafka::level_of(syslog_level);
+  return kafka::level_of(syslog_level, facility);
 }
 
 std::chrono::milliseconds not_negative(std::chrono::milliseconds timeout) {
@@ -181,7 +181,7 @@ void Producer::State::on_log(const rd_kafka_t* client, int level, const char* fa
   auto* self = static_cast<State*>(rd_kafka_opaque(client));
   if (self == nullptr || !self->log) return;
   try {
-    self->log(level_of(level, text), std::string("librdkafka ") + facility + ": " + text);
+    self->log(level_of(level, facility, text), std::string("librdkafka ") + facility + ": " + text);
   } catch (...) {
     self->failure = std::current_exception();
   }

@@ -105,7 +105,8 @@ ExitCode run(const RunFlags& flags) {
       // A second signal: nothing below would add safety, for the store survives kill -9 by design.
       std::_Exit(static_cast<int>(outcome.code));
     }
-    log(LogLevel::info, "stopped");
+    const std::string published = std::to_string(outcome.published) + " published";
+    log(LogLevel::info, (outcome.drained ? "drained: " : "stopped: ") + published);
     return outcome.code;
   } catch (const Error& error) {
     log(LogLevel::error, error.what());

@@ -79,7 +79,11 @@ void OpenDatabase::compare_witness(const LogSink& log) {
   const std::optional<store::Witness> witness = witness_file_.read();
   switch (judge_witness(witness, identity_)) {
     case WitnessVerdict::first_run:
-      if (log) log(LogLevel::info, path_ + ": no witness of an earlier run, so a restored older copy cannot be told");
+      if (log)
+        log(LogLevel::info,
+            path_ +
+                ": the relay runs here for the first time, or its state directory is new; that the file is "
+                "no older copy of itself, restored from a backup, cannot be told this time");
       return;
     case WitnessVerdict::adopted: return;
     case WitnessVerdict::older_copy:

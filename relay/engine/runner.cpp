@@ -211,6 +211,7 @@ RunOutcome Runner::State::run() {
     database->leave_whole();
     database->leave_witness(options.log);
   }
+  outcome.published = core.status().sent;
   if (options.drain && outcome.code == ExitCode::ok) outcome.code = drain_verdict();
   return outcome;
 }
@@ -437,7 +438,7 @@ void Runner::State::hint(const kafka::ClientError& error) {
   if (error.error == last_hint && time - last_hint_time < kHintInterval) return;
   last_hint = error.error;
   last_hint_time = time;
-  say(LogLevel::warning, "Kafka: " + error.text);
+  say(LogLevel::warning, "Kafka: " + error.text + "; tried again until it works");
 }
 
 void Runner::State::serve_timers() {
@@ -471,6 +472,7 @@ void Runner::State::serve_drain() {
     say(LogLevel::error, "the drain did not end within its time; what is left goes out at the next run");
     outcome.code = ExitCode::try_later;
   }
+  outcome.drained = done;
   stopping = true;
   stop_deadline = time + options.grace;
   drain_deadline = SteadyTime::max();

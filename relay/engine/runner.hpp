@@ -32,7 +32,9 @@ struct RunnerOptions {
 
 struct RunOutcome {
   ExitCode code = ExitCode::ok;
-  bool at_once = false;  ///< A second signal came: the caller ends the process without waiting for destructors.
+  bool drained = false;        ///< A drain came to its end by itself.
+  std::int64_t published = 0;  ///< Rows that Kafka acknowledged in this run.
+  bool at_once = false;        ///< A second signal came: the caller ends the process without waiting for destructors.
 };
 
 /// The production loop around the pure core: one thread that reads, publishes and serves reports, woken by poll(2),

@@ -15,6 +15,12 @@ constexpr unsigned kRefusalsBeforeDoubt = 2;
 constexpr std::int64_t kStickyBytes = 64 << 10;
 constexpr std::size_t kTopicNameMax = 249;
 
+std::string paused_text(const Topic& topic) {
+  std::string text = "topic " + topic.name + " is paused, its rows wait: " + topic.reason;
+  if (topic.reason.starts_with("UNKNOWN_TOPIC_OR_PART")) text += "; create it: the relay never creates a topic";
+  return text;
+}
+
 void forget_cluster_state(Topic& topic) {
   // A topic that was away comes back as a new one: other partitions, other limits, offsets from 0.
   topic.partitions = 0;
@@ -72,7 +78,7 @@ TopicChange TopicTable::described(SteadyTime now, const event::TopicDescribed& a
       forget_cluster_state(topic);
       if (topic.phase == TopicPhase::paused) return TopicChange::none;
       topic.phase = TopicPhase::paused;
-      out.other.emplace_back(command::Say{2, "topic " + topic.name + " is paused, its rows wait: " + topic.reason});
+      out.other.emplace_back(command::Say{2, paused_text(topic)});
       return TopicChange::paused;
   }
   return TopicChange::none;
@@ -88,7 +94,7 @@ TopicChange TopicTable::usable(SteadyTime now, Topic& topic, const TopicFacts& f
     topic.describe_at = topic.trust_after;
     if (topic.phase == TopicPhase::paused) return TopicChange::none;
     topic.phase = TopicPhase::paused;
-    out.other.emplace_back(command::Say{2, "topic " + topic.name + " is paused, its rows wait: " + topic.reason});
+    out.other.emplace_back(command::Say{2, paused_text(topic)});
     return TopicChange::paused;
   }
   const TopicPhase before = topic.phase;

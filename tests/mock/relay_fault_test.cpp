@@ -91,9 +91,25 @@ TEST_CASE("a broker that is away parks nothing and costs no attempt, and the bac
     CHECK(shop.count_in_state("ready") == 500);
     CHECK(shop.app.number("SELECT count(*) FROM outbox_status WHERE attempts > 0") == 0);
   }
-  CHECK(shop.drain().code == 0);
+  const CommandResult drained = shop.drain();
+  CHECK(drained.code == 0);
+  CHECK(drained.log.find("info drained: 500 published") != std::string::npos);
   CHECK(shop.count_in_state("sent") == 500);
   check_first_occurrences(records_of(topic), 5, 100);
+}
+
+TEST_CASE("a Kafka that cannot be reached is said once, as a warning that it is tried again") {
+  Shop shop;
+  shop.add("orders", "a", "0");
+  RelayProcess process(shop.folder, {"run", "--db", shop.path, "--brokers", "127.0.0.1:1"});
+  const std::string words = "; tried again until it works";
+  while (process.log().find(words) == std::string::npos) REQUIRE(process.wait(50ms) == -1);
+  process.signal(SIGTERM);
+  CHECK(process.wait() == 0);
+  const std::string log = process.log();
+  CHECK(log.find(words) == log.rfind(words));
+  CHECK(log.find(" error ") == std::string::npos);
+  CHECK(log.find("stopped: 0 published") != std::string::npos);
 }
 
 TEST_CASE("an outage in the middle is survived by the running relay") {

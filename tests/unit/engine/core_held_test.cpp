@@ -152,6 +152,7 @@ TEST_CASE("rows of a missing topic wait, with one line for people, and are relea
   CHECK(holds[0].state == HeldState::waiting);
   CHECK(holds[0].last_error.starts_with("UNKNOWN_TOPIC_OR_PART: "));
   CHECK(fixture.words.size() == 1);
+  CHECK(fixture.said("create it: the relay never creates a topic"));
   fixture.marked();
   fixture.facts["orders"] = usable_topic();
   fixture.advance(2s);
@@ -205,6 +206,7 @@ TEST_CASE("a topic that may be described and not written to pauses after its sec
     fixture.read_ready({});
   }
   CHECK(fixture.said("is paused"));
+  CHECK_FALSE(fixture.said("create it"));
   fixture.read(rows);
   const auto holds = holds_of(fixture);
   REQUIRE(holds.size() == 1);
