@@ -68,9 +68,13 @@ void set_property(rd_kafka_conf_t* configuration, const std::string& property, c
       refuse(property, "librdkafka " + library_version() + " knows no such property" +
                            (nearest.empty() ? std::string() : "; did you mean " + nearest + "?"));
     }
-    case RD_KAFKA_CONF_INVALID:
+    case RD_KAFKA_CONF_INVALID: {
       // librdkafka's reason repeats the value.
-      refuse(property, is_secret(property) ? "librdkafka refuses the value" : reason.data());
+      if (is_secret(property)) refuse(property, "librdkafka refuses the value");
+      const std::string text = reason.data();
+      const bool by_another_name = text.find(property) == std::string::npos;
+      refuse(property, by_another_name ? text + " (librdkafka's other name of " + property + ")" : text);
+    }
   }
   refuse(property, "librdkafka refuses it");
 }

@@ -85,6 +85,13 @@ TEST_CASE("an unknown property is refused, and the nearest known one is named") 
   CHECK_FALSE(contains(reason, "did you mean"));
 }
 
+TEST_CASE("a value that librdkafka refuses is refused by the name that was given") {
+  const std::string reason = refusal("linger.ms", "abc");
+  CHECK(contains(reason, "kafka property linger.ms: "));
+  CHECK(contains(reason, "(librdkafka's other name of linger.ms)"));
+  CHECK_FALSE(contains(refusal("socket.timeout.ms", "abc"), "other name"));
+}
+
 TEST_CASE("librdkafka's hidden test hooks are refused before they are tried") {
   CHECK(contains(refusal("ut_handle_ProduceResponse", "1"), "test hook"));
 }
