@@ -193,6 +193,18 @@ class BillingService(ShopTest):
         run(SERVICE, "--db", "/dev/null/billing.db", "--brokers", self.bootstrap, expect=1)
 
 
+    def test_a_secret_is_taken_from_a_file_and_never_from_the_command_line(self):
+        done = run(*self.arguments("-X", "sasl.password=geheim"), expect=2)
+        self.assertIn("-X sasl.password_file=PATH", done.stderr)
+        self.assertNotIn("geheim", done.stderr)
+        path = os.path.join(self.folder, "secret")
+        done = run(*self.arguments("-X", f"sasl.password_file={path}"), expect=2)
+        self.assertIn("the file it names cannot be read", done.stderr)
+        with open(path, "w", encoding="ascii") as file:
+            file.write("geheim\n")
+        self.assertIn("0 orders applied", self.drain("-X", f"sasl.password_file={path}"))
+
+
 if __name__ == "__main__":
     shared_bootstrap()  # Without a broker: skipped.
     unittest.main(argv=sys.argv)
