@@ -97,6 +97,11 @@ class PositionWatch:
             self.longest[place] = max(self.longest[place], now - self.moved_at[place])
             self.last[place] = offset
 
+    def all_moved_since(self, moment):
+        """True when every partition has moved after `moment` of the monotonic clock."""
+        self.check()
+        return min(self.moved_at.values()) > moment
+
     def standing_still(self):
         """Seconds for which the slowest partition has not moved until now."""
         self.check()
