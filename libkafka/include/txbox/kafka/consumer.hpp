@@ -36,8 +36,8 @@ class Consumer {
   void subscribe(const std::vector<std::string>& topics);
 
   /// At most one event; waits for up to `timeout` when there is none, and 0 only looks. An event that is no record
-  /// ends the waiting at once. Records come from assigned places only, never from a paused one, and each with a higher
-  /// offset than the one before it in its place.
+  /// ends the waiting at once. Records come from assigned places only, and each with a higher offset than the one
+  /// before it in its place. One of a paused place is taken like any other: librdkafka goes on behind it.
   [[nodiscard]] std::optional<ConsumerEvent> poll(std::chrono::milliseconds timeout);
 
   /// Reads exactly these places from exactly these offsets, instead of all that was assigned before; also outside of a
