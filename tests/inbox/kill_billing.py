@@ -92,6 +92,6 @@ def body(run, kills, services):
 
 arguments = argparse.ArgumentParser()
 arguments.add_argument("--kills", type=int, default=60, help="of all services together")
-arguments.add_argument("--services", type=int, default=2, help="groups with a database each, killed side by side")
+arguments.add_argument("--services", type=int, default=3, help="groups with a database each, killed side by side")
 chosen = arguments.parse_args()
 harness.main("kill-billing", lambda run: body(run, chosen.kills, chosen.services), 240 + chosen.kills * 4)

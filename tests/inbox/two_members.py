@@ -137,6 +137,6 @@ def body(run, seconds):
 
 
 arguments = argparse.ArgumentParser()
-arguments.add_argument("--seconds", type=int, default=40, help="of disturbance")
+arguments.add_argument("--seconds", type=int, default=30, help="of disturbance")
 chosen = arguments.parse_args()
 harness.main("two-members", lambda run: body(run, chosen.seconds), 240 + chosen.seconds * 2)
