@@ -26,7 +26,8 @@ def in_a_namespace_of_its_own():
     """A small disk is mounted where nobody else sees it, and which goes with this process."""
     if os.environ.get(INSIDE):
         return
-    for options in (["--mount"], ["--mount", "--map-root-user"]):
+    # In a chroot the root is no mount point, whose propagation could be changed.
+    for options in (["--mount"], ["--mount", "--map-root-user"], ["--mount", "--propagation", "unchanged"]):
         words = ["unshare", *options]
         if subprocess.run([*words, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
             os.execvpe("unshare", [*words, sys.executable, *sys.argv], {**os.environ, INSIDE: "1"})
