@@ -241,6 +241,7 @@ TEST_CASE("a folder that cannot be opened for its sync is no sign of a corrupt f
   store.add();
   store.relay->read(0);
   auto& reader = store.relay->reader;
+#ifndef __SANITIZE_ADDRESS__  // The sanitizers look at the type of a thrown object through a pipe of their own.
   SUBCASE("no descriptor is left") {
     rlimit before{};
     REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
@@ -253,6 +254,7 @@ TEST_CASE("a folder that cannot be opened for its sync is no sign of a corrupt f
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
     CHECK(code == ErrorCode::failure);
   }
+#endif
   SUBCASE("the folder may be written, not read") {
     const auto folder = std::filesystem::path(store.path).parent_path();
     std::filesystem::permissions(folder, std::filesystem::perms(0300));
