@@ -21,7 +21,7 @@ std::string words_of_dead_letter(const CoreOptions& options, const Batch::Finish
   using Kept = event::DeadLettered::Kept;
   const Place& place = finish.partition->place;
   const std::string message = name_of(place) + " " + std::to_string(finish.offset);
-  const std::string given_up = message + " was given up" + after(finish.attempts);
+  std::string given_up = message + " was given up" + after(finish.attempts);
   switch (finish.kept) {
     case Kept::outbox: {
       const std::string topic = dead_letter_topic(place.topic);
