@@ -131,7 +131,7 @@ void Core::State::proceed() {
   if (leave != Leave::no) leave_now();
   if (phase != Phase::running) return;
   end_waits();
-  if (options.drain && drained()) {
+  if (options.drain && std::exchange(progressed, false) && drained()) {
     if (!standing.empty()) {
       failure = command::Fail{ErrorCode::offset_out_of_range,
                               name_of(*standing.begin()) + " stands still: its position is not in the topic, and " +

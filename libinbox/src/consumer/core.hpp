@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -15,6 +14,8 @@
 #include <txbox/base/error.hpp>
 #include <txbox/base/log.hpp>
 #include <txbox/inbox/consumer_options.hpp>
+
+#include "libinbox/src/consumer/topic_name.hpp"
 
 namespace txbox::inbox::consumer {
 
@@ -26,11 +27,11 @@ namespace txbox::inbox::consumer {
 /// be revoked in the middle of one. Poll until next_tick() at most; a poll that gave nothing is event::PollIdle.
 
 struct Place {
-  std::string topic;
+  TopicName topic;
   std::int32_t partition = -1;
   friend bool operator==(const Place&, const Place&) = default;
   friend bool operator<(const Place& left, const Place& right) {
-    return std::tie(left.topic, left.partition) < std::tie(right.topic, right.partition);
+    return left.topic == right.topic ? left.partition < right.partition : left.topic < right.topic;
   }
 };
 

@@ -212,7 +212,7 @@ void Core::State::on_applied(const event::Applied& what) {
     slow_said = true;
     slow_said_at = now;
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(now - batch.asked).count();
-    say(LogLevel::warning, "the handler of " + partition.place.topic + " took " + std::to_string(took) +
+    say(LogLevel::warning, "the handler of " + partition.place.topic.text() + " took " + std::to_string(took) +
                                " ms while it held the database's write lock; slow work belongs into prepare");
   }
   switch (what.kind) {

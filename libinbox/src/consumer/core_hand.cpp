@@ -62,6 +62,7 @@ void Core::State::end_waits() {
     ended = true;
   }
   if (!ended) return;
+  progressed = true;
   glanced = true;
   recount();
   let_on();

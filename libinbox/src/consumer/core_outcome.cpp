@@ -24,7 +24,7 @@ std::string words_of_dead_letter(const CoreOptions& options, const Batch::Finish
   std::string given_up = message + " was given up" + after(finish.attempts);
   switch (finish.kept) {
     case Kept::outbox: {
-      const std::string topic = dead_letter_topic(place.topic);
+      const std::string topic = dead_letter_topic(place.topic.text());
       return given_up + " and goes to " + topic + " through the outbox, the reason in its headers; " +
              "`outbox-relay ls --db FILE --topic " + topic + "` shows it";
     }
@@ -139,6 +139,7 @@ void Core::State::committed() {
   undo();
   store_failures = 0;
   upsets = 0;
+  progressed = true;
   recount();
   for (auto& [place, partition] : partitions) look_at_head(partition);
   let_on();

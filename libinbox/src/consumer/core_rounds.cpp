@@ -176,6 +176,7 @@ void Core::State::run() {
   load_failures = 0;
   glanced = false;
   recount();
+  progressed = true;
   phase = Phase::running;
   out->emplace_back(std::move(assign));
 }

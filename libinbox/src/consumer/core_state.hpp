@@ -159,7 +159,8 @@ struct Core::State {
   std::size_t waits = 0;  ///< Partitions that wait.
   Place last_served;
   Batch batch;
-  bool glanced = false;  ///< Kafka had nothing more: what is in hand is a batch.
+  bool progressed = false;  ///< Since a drain last looked whether it is at its end.
+  bool glanced = false;     ///< Kafka had nothing more: what is in hand is a batch.
   std::size_t ready_messages = 0;
   std::size_t ready_bytes = 0;
   SteadyTime begin_at{};

@@ -21,7 +21,6 @@ namespace {
 using Kept = event::DeadLettered::Kept;
 
 store::InboxPlace to_store(const Place& place) { return {.topic = place.topic, .partition = place.partition}; }
-store::InboxPlace place_of(const Message& message) { return {.topic = message.topic, .partition = message.partition}; }
 
 Error transaction_was_ended(const Message& message) {
   return {ErrorCode::no_transaction,
@@ -42,6 +41,12 @@ event::Closed closed(event::Closed::Result result, std::string reason = {}) {
 
 DatabaseSide::DatabaseSide(store::Connection& connection, const ConsumerOptions& options)
     : connection_(connection), options_(options), store_(connection, options.group) {}
+
+const store::InboxPlace& DatabaseSide::place_of(const Message& message) {
+  place_.partition = message.partition;
+  if (place_.topic != message.topic) place_.topic = message.topic;
+  return place_;
+}
 
 void DatabaseSide::check_ready() {
   if (sqlite3_get_autocommit(connection_.handle()) == 0) {
@@ -140,7 +145,7 @@ Event DatabaseSide::begin() {
 
 Event DatabaseSide::apply(const Message& message, const Handler& handler) {
   if (trouble_) return closed(event::Closed::Result::failed, *trouble_);
-  const store::InboxPlace place = place_of(message);
+  const store::InboxPlace& place = place_of(message);
   store::InboxClaim claim = store::InboxClaim::first;
   try {
     store_.savepoint();
@@ -192,7 +197,7 @@ Event DatabaseSide::keep(const Message& message, store::InboxClaim claim) {
     return undo(applied(event::Applied::Kind::failed, "the handler's effect breaks a deferred foreign key"));
   }
   if (claim == store::InboxClaim::parked_before) {
-    const store::InboxPlace place = place_of(message);
+    const store::InboxPlace& place = place_of(message);
     store_.settle_parked(message.event_id, {.place = place, .offset = message.offset});
   }
   store_.release();
@@ -215,7 +220,7 @@ Event DatabaseSide::transaction_ended(const Message& message, const std::excepti
 }
 
 void DatabaseSide::check_not_committed(const Message& message) {
-  const store::InboxPlace place = place_of(message);
+  const store::InboxPlace& place = place_of(message);
   store::InboxClaim claim = store::InboxClaim::duplicate;
   try {
     store_.begin();
@@ -249,7 +254,7 @@ void DatabaseSide::record_started(const command::RecordStarted& started) {
 
 Event DatabaseSide::dead_letter(const command::DeadLetter& letter, const Message& message) {
   if (trouble_) return closed(event::Closed::Result::failed, *trouble_);
-  const store::InboxPlace place = place_of(message);
+  const store::InboxPlace& place = place_of(message);
   const store::InboxStore::Origin origin{.place = place, .offset = message.offset};
   const std::string reason = tidy_reason(letter.reason);
   try {
@@ -305,7 +310,7 @@ bool DatabaseSide::to_outbox(const Message& message, const command::DeadLetter& 
 }
 
 void DatabaseSide::park(const Message& message, const command::DeadLetter& letter, std::string_view reason) {
-  const store::InboxPlace place = place_of(message);
+  const store::InboxPlace& place = place_of(message);
   store_.park_message(
       {.place = place,
        .offset = message.offset,

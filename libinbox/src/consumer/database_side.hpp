@@ -48,6 +48,8 @@ class DatabaseSide {
   void barrier() { store_.barrier(); }
 
  private:
+  /// Good until the next call.
+  [[nodiscard]] const store::InboxPlace& place_of(const Message& message);
   [[nodiscard]] Event call_handler(const Message& message, const Handler& handler, store::InboxClaim claim);
   [[nodiscard]] Event keep(const Message& message, store::InboxClaim claim);
   [[nodiscard]] Event undo(event::Applied&& outcome);
@@ -64,6 +66,7 @@ class DatabaseSide {
   const ConsumerOptions& options_;
   store::InboxStore store_;
   std::optional<store::OutboxWriter> outbox_;
+  store::InboxPlace place_;  ///< Of the message under way; kept for its memory.
   /// Why nothing of the batch is left; told with the next answer that the core waits for.
   std::optional<std::string> trouble_;
 };

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include <txbox/base/check.hpp>
 #include <txbox/base/clock.hpp>
 #include <txbox/base/failpoint.hpp>
 
@@ -75,8 +76,12 @@ bool Loop::join(const std::stop_token& stop) {
 }
 
 void Loop::poll_once() {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(core_.next_tick() - system_clock().steady_now());
-  auto polled = kafka_.poll(std::clamp<std::chrono::milliseconds>(left, 0ms, kLongestPoll));
+  // What is there is taken without asking clocks and partitions how long it may be waited for.
+  auto polled = kafka_.poll(0ms);
+  if (!polled) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(core_.next_tick() - system_clock().steady_now());
+    if (left > 0ms) polled = kafka_.poll(std::min<std::chrono::milliseconds>(left, kLongestPoll));
+  }
   if (!polled) return step(event::PollIdle{});
   if (auto* message = std::get_if<Message>(&*polled)) return arrive(std::move(*message));
   step(std::move(std::get<Event>(*polled)));
@@ -86,14 +91,24 @@ void Loop::arrive(Message&& message) {
   if (message.event_id.empty() && options_.missing_id == MissingId::coordinates) {
     message.event_id = event_id_of_place(cluster_id_, message);
   }
-  const auto subscription = subscriptions_.find(message.topic);
-  event::Arrived arrived{.place = {.topic = message.topic, .partition = message.partition},
+  if (newest_topic_.text() != message.topic) newest_topic_ = message.topic;
+  event::Arrived arrived{.place = {.topic = newest_topic_, .partition = message.partition},
                          .offset = message.offset,
                          .bytes = bytes_of(message),
                          .has_id = !message.event_id.empty(),
-                         .has_prepare = static_cast<bool>(subscription->second.prepare)};
+                         .has_prepare = static_cast<bool>(subscription_of(newest_topic_).prepare)};
   messages_.add(arrived.place, std::move(message));
   step(std::move(arrived));
+}
+
+const Subscription& Loop::subscription_of(TopicName topic) {
+  if (topic != found_topic_) {
+    const auto found = subscriptions_.find(topic);
+    TXBOX_CHECK(found != subscriptions_.end());
+    found_topic_ = topic;
+    found_ = &found->second;
+  }
+  return *found_;
 }
 
 /// Carries out what the core asks for, and tells it the answers, until it asks for nothing more.
@@ -142,7 +157,7 @@ void Loop::carry_out(command::Prepare& prepare) {
   message.attempt = prepare.attempt;
   event::Prepared prepared;
   try {
-    subscriptions_.find(prepare.place.topic)->second.prepare(message);
+    subscription_of(prepare.place.topic).prepare(message);
   } catch (...) {
     prepared = {.failed = true, .reason = reason_of(std::current_exception())};
   }
@@ -152,7 +167,7 @@ void Loop::carry_out(command::Prepare& prepare) {
 void Loop::carry_out(command::Apply& apply) {
   Message& message = messages_.at(apply.place, apply.offset);
   message.attempt = apply.attempt;
-  answers_.push_back(database_.apply(message, subscriptions_.find(apply.place.topic)->second.handler));
+  answers_.push_back(database_.apply(message, subscription_of(apply.place.topic).handler));
 }
 
 void Loop::carry_out(command::DeadLetter& letter) {

@@ -169,6 +169,6 @@ std::string commit_metadata(const CoreOptions& options) {
   return "txbox1:" + options.store_uuid + ":" + std::to_string(options.incarnation);
 }
 
-std::string name_of(const Place& place) { return place.topic + "[" + std::to_string(place.partition) + "]"; }
+std::string name_of(const Place& place) { return place.topic.text() + "[" + std::to_string(place.partition) + "]"; }
 
 }  // namespace txbox::inbox::consumer

@@ -7,7 +7,7 @@ using namespace inbox::consumer;
 namespace {
 
 std::string number(std::int64_t value) { return std::to_string(value); }
-std::string name(const Place& place) { return place.topic + number(place.partition); }
+std::string name(const Place& place) { return place.topic.text() + number(place.partition); }
 std::string at(const Place& place, std::int64_t offset) { return name(place) + "@" + number(offset); }
 
 struct Line {
