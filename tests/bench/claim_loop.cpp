@@ -1,6 +1,6 @@
-// The rival of bench_inbox_apply: claim and effect in batches as one would write them by hand, without Kafka: the
-// records are made in memory. `bench_claim_loop TABLE FILE ROWS PAYLOAD_BYTES BATCH`, where TABLE is `processed`, a
-// minimal table of its own, or `inbox`, txbox's table through the plain SQL contract.
+// The rivals of bench_inbox_apply: claim and effect in batches as one would write them by hand, without Kafka: the
+// records are made in memory. `bench_claim_loop TABLE FILE ROWS PAYLOAD_BYTES BATCH`, where TABLE is `inbox`, txbox's
+// table through the plain SQL contract, or `processed`, a minimal table of its own.
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>

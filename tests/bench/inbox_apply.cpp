@@ -1,8 +1,9 @@
 // How fast messages are applied: a child with txbox::inbox::Consumer drains a topic of a real Kafka into a fresh file,
 // timed from its first message to its exit, against hand-written loops of claim and effect in batches of the same size
-// that have no Kafka to read from, timed from exec to exit. All are child processes, in alternation. What comes before
-// the first message is the group's and the connection's, the same for ten messages and for ten million; it is told
-// apart.
+// that have no Kafka to read from, timed from exec to exit. All are child processes, in alternation. The ratio speaks
+// of the loop that claims by the plain SQL contract, and so has the same guards; one with a table of two columns and
+// no guard is told beside it. What comes before the first message is the group's and the connection's, the same for ten
+// messages and for ten million; it is told apart.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -31,6 +32,8 @@ struct Options {
   std::int64_t rows = 1'000'000;
   std::int64_t payload_bytes = 200;
   std::int64_t runs = 5;
+  // With one the ids come in the order of time on both sides.
+  std::int64_t partitions = 1;
   std::string folder;
 };
 
@@ -50,7 +53,9 @@ std::string last_line(const std::string& file) {
 class InboxApply {
  public:
   explicit InboxApply(const Options& options)
-      : options_(options), workspace_(options.folder), topic_(options.brokers, "apply") {
+      : options_(options),
+        workspace_(options.folder),
+        topic_(options.brokers, "apply", static_cast<std::int32_t>(options.partitions)) {
     const std::string output = workspace_.file("producer");
     Child producer(
         sibling_program("bench_bare_producer"),
@@ -119,11 +124,11 @@ void benchmark(const Options& options) {
     apply.loop(apply.minimal, "processed");
     apply.loop(apply.contract, "inbox");
     if (i % 2 != 0) apply.consumer();
-    runs.push_back({rounded(apply.ours.rows_per_second.back()), rounded(apply.minimal.rows_per_second.back())});
+    runs.push_back({rounded(apply.ours.rows_per_second.back()), rounded(apply.contract.rows_per_second.back())});
   }
   const double ours = median(apply.ours.rows_per_second);
-  const double rival = median(apply.minimal.rows_per_second);
-  const double contract = median(apply.contract.rows_per_second);
+  const double rival = median(apply.contract.rows_per_second);
+  const double minimal = median(apply.minimal.rows_per_second);
   const nlohmann::ordered_json result = {
       {"name", "inbox_apply"},
       {"unit", "rows/s"},
@@ -132,13 +137,14 @@ void benchmark(const Options& options) {
       {"ratio", rounded(ours / rival)},
       {"runs", runs},
       {"rss_mb", rounded(percentile(apply.ours.rss_mb, 100))},
-      {"cpu_us_per_row", {rounded(median(apply.ours.cpu_us_per_row)), rounded(median(apply.minimal.cpu_us_per_row))}},
-      {"plain_sql",
-       {{"rival", rounded(contract)},
-        {"ratio", rounded(ours / contract)},
-        {"cpu_us_per_row", rounded(median(apply.contract.cpu_us_per_row))}}},
+      {"cpu_us_per_row", {rounded(median(apply.ours.cpu_us_per_row)), rounded(median(apply.contract.cpu_us_per_row))}},
+      {"minimal_table",
+       {{"rival", rounded(minimal)},
+        {"ratio", rounded(ours / minimal)},
+        {"cpu_us_per_row", rounded(median(apply.minimal.cpu_us_per_row))}}},
       {"first_message_s", rounded(median(apply.first_message_s))},
       {"rows", options.rows},
+      {"partitions", options.partitions},
       {"payload_bytes", options.payload_bytes}};
   std::printf("%s\n", result.dump().c_str());
 }
@@ -154,6 +160,7 @@ int main(int argc, char** argv) {
     arguments.number("--rows", options.rows, 1, "messages of the topic");
     arguments.number("--payload", options.payload_bytes, kPayloadMin, "bytes of each payload");
     arguments.number("--runs", options.runs, 1, "of each side");
+    arguments.number("--partitions", options.partitions, 1, "of the topic; a member reads one after the other");
     arguments.text("--folder", options.folder, "where the files lie (default: $TMPDIR)");
     if (!arguments.parse(argc, argv)) return;
     require_brokers(options.brokers);

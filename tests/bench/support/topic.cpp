@@ -32,11 +32,11 @@ struct DestroyDeleteTopic {
   throw Error(ErrorCode::broker_unavailable, what + ": " + reason);
 }
 
-void create(rd_kafka_t* client, const std::string& name) {
+void create(rd_kafka_t* client, const std::string& name, std::int32_t partitions) {
   constexpr int kBrokerDefault = -1;  // Replication factor.
   std::array<char, 256> reason{};
   std::unique_ptr<rd_kafka_NewTopic_t, DestroyNewTopic> topic(
-      rd_kafka_NewTopic_new(name.c_str(), Topic::kPartitions, kBrokerDefault, reason.data(), reason.size()));
+      rd_kafka_NewTopic_new(name.c_str(), partitions, kBrokerDefault, reason.data(), reason.size()));
   if (!topic) fail("topic " + name, reason.data());
   std::unique_ptr<rd_kafka_queue_t, DestroyQueue> queue(rd_kafka_queue_new(client));
   rd_kafka_NewTopic_t* topics[] = {topic.get()};
@@ -55,9 +55,9 @@ void create(rd_kafka_t* client, const std::string& name) {
 }
 
 /// A new topic's partitions answer only once each has its leader, a moment after the broker has said that it is there.
-void wait_for_leaders(rd_kafka_t* client, const std::string& name) {
+void wait_for_leaders(rd_kafka_t* client, const std::string& name, std::int32_t partitions) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTimeoutMs);
-  for (std::int32_t partition = 0; partition < Topic::kPartitions;) {
+  for (std::int32_t partition = 0; partition < partitions;) {
     std::int64_t low = 0;
     std::int64_t high = 0;
     const rd_kafka_resp_err_t error =
@@ -117,20 +117,20 @@ Properties producer_properties(const std::string& brokers) {
           {"linger.ms", "0"}};
 }
 
-Topic::Topic(const std::string& brokers, const std::string& purpose)
-    : client_(make_client(RD_KAFKA_PRODUCER, {{"bootstrap.servers", brokers}})) {
+Topic::Topic(const std::string& brokers, const std::string& purpose, std::int32_t partitions)
+    : partitions_(partitions), client_(make_client(RD_KAFKA_PRODUCER, {{"bootstrap.servers", brokers}})) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   name_ = "txbox-bench-" + purpose + "-" + std::to_string(getpid()) + "-" +
           std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
-  create(client_.get(), name_);
-  wait_for_leaders(client_.get(), name_);
+  create(client_.get(), name_, partitions);
+  wait_for_leaders(client_.get(), name_, partitions);
 }
 
 Topic::~Topic() { erase(client_.get(), name_); }
 
 std::int64_t Topic::records() const {
   std::int64_t records = 0;
-  for (std::int32_t partition = 0; partition < kPartitions; ++partition) {
+  for (std::int32_t partition = 0; partition < partitions_; ++partition) {
     std::int64_t low = 0;
     std::int64_t high = 0;
     const rd_kafka_resp_err_t error =

@@ -28,11 +28,11 @@ using DeliveryCallback = void (*)(rd_kafka_t*, const rd_kafka_message_t*, void*)
 /// The properties of the bare producer: those that outbox-relay's own producer runs with.
 [[nodiscard]] Properties producer_properties(const std::string& brokers);
 
-/// A topic of a benchmark's own, with three partitions; deleted at the end. Throws Error(broker_unavailable).
+/// A topic of a benchmark's own; deleted at the end. Throws Error(broker_unavailable).
 class Topic {
  public:
-  static constexpr int kPartitions = 3;
-  Topic(const std::string& brokers, const std::string& purpose);
+  static constexpr std::int32_t kPartitions = 3;
+  Topic(const std::string& brokers, const std::string& purpose, std::int32_t partitions = kPartitions);
   Topic(const Topic&) = delete;
   Topic& operator=(const Topic&) = delete;
   ~Topic();
@@ -42,6 +42,7 @@ class Topic {
   [[nodiscard]] std::int64_t records() const;
 
  private:
+  std::int32_t partitions_;
   std::string name_;
   Client client_;
 };
