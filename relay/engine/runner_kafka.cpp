@@ -1,0 +1,70 @@
+// The part of the loop that hears from the brokers: reports, topics, clients' errors.
+
+#include "relay/engine/runner_state.hpp"
+
+#include <txbox/base/failpoint.hpp>
+
+namespace txbox::relay {
+
+namespace {
+using namespace std::chrono_literals;
+constexpr auto kHintInterval = 30s;
+}  // namespace
+
+void Runner::State::serve_reports() {
+  more_reports = !kafka.gather(reports);
+  ready.clear();
+  kafka.advance(now(), ready);
+  if (!reports.empty()) {
+    TXBOX_FAILPOINT("relay:after_report");
+    serving.swap(reports);
+    step(event::Reports{serving});
+    serving.clear();
+  }
+  for (const event::ProducerReady& producer : ready) step(producer);
+}
+
+void Runner::State::use_cluster(const std::string& id) {
+  if (id.empty() || id == cluster_id) return;
+  if (!cluster_id.empty())
+    say(LogLevel::warning, "the brokers now answer as another cluster: receipts name it from here on");
+  cluster_id = id;
+  for (std::size_t index = 0; index < databases.size(); ++index) {
+    worker.submit(static_cast<DatabaseIndex>(index), UseCluster{cluster_id});
+  }
+}
+
+void Runner::State::serve_topics() {
+  describer.take_answers(topic_answers);
+  for (TopicAnswer& answer : topic_answers) {
+    use_cluster(answer.cluster_id);
+    if (answer.hint) hint(*answer.hint);
+    for (auto& [topic, facts] : answer.topics) {
+      // A receipt must name its cluster, so a topic is of no use before the cluster's id is known.
+      if (cluster_id.empty() && facts.state == TopicFacts::State::usable) {
+        facts.state = TopicFacts::State::unreachable;
+        facts.reason = "the cluster's id is not known yet";
+      }
+      kafka.know_topic(topic, facts);
+      held_back.push_back({std::move(topic), std::move(facts)});
+    }
+  }
+  if (held_back.empty() || !kafka.fit()) return;
+  std::vector<event::TopicDescribed> described;
+  described.swap(held_back);
+  for (const event::TopicDescribed& topic : described) {
+    step(topic);
+    if (topic.facts.state != TopicFacts::State::unreachable) topics_to_hear_of.erase(topic.topic);
+  }
+  settled_moved = true;
+}
+
+void Runner::State::hint(const kafka::ClientError& error) {
+  const SteadyTime time = now();
+  if (error.error == last_hint && time - last_hint_time < kHintInterval) return;
+  last_hint = error.error;
+  last_hint_time = time;
+  say(LogLevel::warning, "Kafka: " + error.text + "; tried again until it works");
+}
+
+}  // namespace txbox::relay

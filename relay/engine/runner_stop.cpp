@@ -1,0 +1,65 @@
+// How the loop ends: a signal, or a drain that came to its end.
+
+#include "relay/engine/runner_state.hpp"
+
+#include <vector>
+
+namespace txbox::relay {
+
+namespace {
+using namespace std::chrono_literals;
+// After the grace time the marks under way get this much more; a database that is locked for longer keeps them unsent.
+constexpr auto kLastMarks = 2s;
+}  // namespace
+
+void Runner::State::serve_stop() {
+  const int requests = options.take_stop_requests ? options.take_stop_requests() : 0;
+  if (requests > 0 && (stopping || requests > 1)) {
+    say(LogLevel::warning,
+        "stopped at once; what Kafka has not acknowledged stays unsent and goes out at the next start");
+    outcome.at_once = true;
+    stopped = true;
+    return;
+  }
+  if (requests > 0) {
+    say(LogLevel::info, "stopping: waiting for what is in flight");
+    stopping = true;
+    stop_deadline = now() + options.grace;
+    step(event::StopRequested{});
+  }
+  if (!stopping || now() < stop_deadline) return;
+  if (deadline_told) {
+    stopped = true;
+    return;
+  }
+  deadline_told = true;
+  stop_deadline = now() + kLastMarks;
+  say(LogLevel::warning,
+      "the grace time is over; what Kafka has not acknowledged stays unsent and goes out at the next start");
+  step(event::StopDeadline{});
+}
+
+void Runner::State::serve_drain() {
+  if (!options.drain || stopping) return;
+  const SteadyTime time = now();
+  bool done = false;
+  if (settled_moved) {
+    settled_moved = false;
+    const CoreStatus status = core.status();
+    const std::vector<std::int64_t>& settled = status.settled_through;
+    done = !status.ready_pending && topics_to_hear_of.empty() && settled.size() == drain_goals.size();
+    for (std::size_t index = 0; done && index < settled.size(); ++index) done = settled[index] >= drain_goals[index];
+  }
+  if (!done && time < drain_deadline) return;
+  if (!done) {
+    say(LogLevel::error, "the drain did not end within its time; what is left goes out at the next run");
+    outcome.code = ExitCode::try_later;
+  }
+  outcome.drained = done;
+  stopping = true;
+  stop_deadline = time + options.grace;
+  drain_deadline = SteadyTime::max();
+  step(event::StopRequested{});
+}
+
+}  // namespace txbox::relay
