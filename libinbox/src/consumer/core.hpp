@@ -12,10 +12,9 @@
 #include <txbox/base/backoff.hpp>
 #include <txbox/base/clock.hpp>
 #include <txbox/base/error.hpp>
+#include <txbox/base/interned_name.hpp>
 #include <txbox/base/log.hpp>
 #include <txbox/inbox/consumer_options.hpp>
-
-#include "libinbox/src/consumer/topic_name.hpp"
 
 namespace txbox::inbox::consumer {
 
@@ -27,7 +26,7 @@ namespace txbox::inbox::consumer {
 /// be revoked in the middle of one. Poll until next_tick() at most; a poll that gave nothing is event::PollIdle.
 
 struct Place {
-  TopicName topic;
+  InternedName topic;
   std::int32_t partition = -1;
   friend bool operator==(const Place&, const Place&) = default;
   friend bool operator<(const Place& left, const Place& right) {

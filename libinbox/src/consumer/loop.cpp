@@ -101,7 +101,7 @@ void Loop::arrive(Message&& message) {
   step(std::move(arrived));
 }
 
-const Subscription& Loop::subscription_of(TopicName topic) {
+const Subscription& Loop::subscription_of(InternedName topic) {
   if (topic != found_topic_) {
     const auto found = subscriptions_.find(topic);
     TXBOX_CHECK(found != subscriptions_.end());

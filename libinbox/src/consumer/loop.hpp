@@ -40,7 +40,7 @@ class Loop {
   void arrive(Message&& message);
   void step(Event event);
   /// Of a topic that was subscribed to: no record of another one comes.
-  [[nodiscard]] const Subscription& subscription_of(TopicName topic);
+  [[nodiscard]] const Subscription& subscription_of(InternedName topic);
 
   void carry_out(command::Load& load);
   void carry_out(command::Take& take) { answers_.push_back(database_.take(take)); }
@@ -74,8 +74,8 @@ class Loop {
   std::function<void(const CoreStatus&)> publish_;
 
   std::string cluster_id_;
-  TopicName newest_topic_;               ///< Of the last record: the next one is mostly of the same.
-  TopicName found_topic_;                ///< Whose subscription was looked for last ...
+  InternedName newest_topic_;            ///< Of the last record: the next one is mostly of the same.
+  InternedName found_topic_;             ///< Whose subscription was looked for last ...
   const Subscription* found_ = nullptr;  ///< ... and it.
   MessageStore messages_;
   std::vector<Event> events_;  ///< Of the step that is under way; with its commands kept for their memory.

@@ -1,11 +1,11 @@
-#include "libinbox/src/consumer/topic_name.hpp"
+#include <txbox/base/interned_name.hpp>
 
 #include <mutex>
 #include <set>
 
-namespace txbox::inbox::consumer {
+namespace txbox {
 
-const std::string* TopicName::keep(std::string_view text) {
+const std::string* InternedName::keep(std::string_view text) {
   static std::mutex mutex;
   // Its nodes stay where they are. Never destroyed: a name may be used by a destructor that runs later than this one.
   static auto* const kept = new std::set<std::string, std::less<>>();
@@ -15,4 +15,4 @@ const std::string* TopicName::keep(std::string_view text) {
   return &*kept->emplace_hint(found, text);
 }
 
-}  // namespace txbox::inbox::consumer
+}  // namespace txbox
