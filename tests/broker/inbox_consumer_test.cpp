@@ -85,7 +85,8 @@ void publish(const std::string& topic, int partitions, int count, int copies, in
       REQUIRE(producer.produce(topic, i % partitions, BytesView(id), BytesView(id), headers, 0) == 0);
     }
   }
-  while (reports.size() < static_cast<std::size_t>(count * copies)) producer.poll(1s, reports);
+  while (reports.size() < static_cast<std::size_t>(count) * static_cast<std::size_t>(copies))
+    producer.poll(1s, reports);
 }
 
 struct DestroyClient {
@@ -169,7 +170,7 @@ TEST_CASE("two consumers on one file share the partitions, and each event is app
   const auto consume = [&](std::size_t which) {
     Consumer consumer(member.options());
     consumer.on(member.topic, [&, which](sqlite3* db, const Message& message) {
-      const Outcome outcome = record(db, message);
+      Outcome outcome = record(db, message);
       ++by[which];
       return outcome;
     });

@@ -27,7 +27,7 @@ using txbox::test::unique_topic;
 namespace {
 
 std::string new_topic(const std::string& prefix, int partitions) {
-  const std::string topic = unique_topic(prefix);
+  std::string topic = unique_topic(prefix);
   KafkaAdmin(bootstrap_servers()).create_topic(topic, partitions);
   return topic;
 }

@@ -33,7 +33,7 @@ namespace consumer_event = txbox::kafka::consumer_event;
 namespace {
 
 std::string new_topic(const std::string& prefix, int partitions = 1) {
-  const std::string topic = unique_topic(prefix);
+  std::string topic = unique_topic(prefix);
   KafkaAdmin(bootstrap_servers()).create_topic(topic, partitions);
   return topic;
 }
@@ -221,9 +221,9 @@ TEST_CASE("a backlog flows without standstills through a small queue") {
   std::ofstream("/proc/self/clear_refs") << "5";
   const long before_mb = memory_mb("VmRSS");
   Consumer consumer(consumer_options());
-  std::vector<Position> positions;
-  for (std::int32_t partition = 0; partition < 4; ++partition) {
-    positions.push_back({.place = {topic, partition}, .offset = 0});
+  std::vector<Position> positions(4);
+  for (std::int32_t partition = 0; Position & position : positions) {
+    position = {.place = {topic, partition++}, .offset = 0};
   }
   consumer.assign(positions);
   std::size_t records = 0;

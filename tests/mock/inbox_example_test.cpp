@@ -16,7 +16,7 @@
 
 namespace {
 
-const std::string invoice = R"({"amount_cents":1250})";
+std::string invoice = R"({"amount_cents":1250})";
 std::function<void()> credited;
 
 void credit(sqlite3* db, const txbox::inbox::Message& message) {
@@ -25,7 +25,7 @@ void credit(sqlite3* db, const txbox::inbox::Message& message) {
 }
 
 // clang-format off
-void bill(const std::string& brokers, std::stop_token stop_token) {
+void bill(const std::string& brokers, const std::stop_token& stop_token) {
 txbox::inbox::Consumer consumer({.database = "billing.db", .group = "billing",
                                  .kafka = {{"bootstrap.servers", brokers}}});
 txbox::outbox::install(consumer.database());              // the consumer made its own tables; the outbox is a wish

@@ -111,8 +111,8 @@ TEST_CASE("assigning again and again at once ends no partition twice") {
   const std::string topic = new_mock_topic(4);
   publish(topic, 0, 0, 10);
   KafkaMember member(member_options());
-  std::vector<Position> all;
-  for (std::int32_t partition = 0; partition < 4; ++partition) all.push_back({{topic, partition}, 0});
+  std::vector<Position> all(4);
+  for (std::int32_t partition = 0; Position & position : all) position = {{topic, partition++}, 0};
   for (int round = 0; round < 300; ++round) {
     member.consumer->assign(all);
     if (round % 3 == 0) member.step(std::chrono::milliseconds(1));  // Some are being read by now.

@@ -112,10 +112,10 @@ bool is_security(std::string_view name) { return name.starts_with("sasl.") || na
 
 /// librdkafka takes these by a function of their own, never as text.
 bool is_pointer(std::string_view name) {
-  static const std::set<std::string, std::less<>> kPointers{
+  static const std::set<std::string, std::less<>> pointers{
       "default_topic_conf",       "interceptors", "msg_order_cmp", "opaque", "ssl_ca", "ssl_certificate",
       "ssl_engine_callback_data", "ssl_key"};
-  return name.ends_with("_cb") || kPointers.contains(name);
+  return name.ends_with("_cb") || pointers.contains(name);
 }
 
 /// The global value where a topic has one of the same name.
@@ -152,7 +152,8 @@ std::string refusal(Check check, const std::string& property, const std::string&
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 void check_promises(Check check, const Promises& promises) {
-  for (const auto& [property, promise] : promises) {
+  for (const auto& [name, promise] : promises) {
+    const std::string property(name);
     CAPTURE(property);
     for (const std::string& value : promise.refused) {
       CAPTURE(value);

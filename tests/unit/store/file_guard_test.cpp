@@ -93,7 +93,7 @@ class Holder {
 };
 
 std::string make_database(const TempDir& dir, const std::string& name = "shop.db") {
-  const std::string path = dir.file(name);
+  std::string path = dir.file(name);
   AppDatabase app(path);
   txbox::store::install(app, {});
   return path;
@@ -251,7 +251,7 @@ TEST_CASE("a program that a holder started does not keep the lock of the dead") 
   const Pipe alive;  // `cat` ends when its input does.
   const pid_t holder = ::fork();
   if (holder == 0) {
-    const RelayLock lock = RelayLock::acquire(path);
+    const std::optional<RelayLock> lock(RelayLock::acquire(path));
     if (::fork() == 0) {
       ::close(alive.ends[1]);
       ::dup2(alive.ends[0], STDIN_FILENO);

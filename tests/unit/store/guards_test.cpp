@@ -161,7 +161,7 @@ TEST_CASE("the events of one transaction keep their order whatever the clock doe
   boxes.app.run("BEGIN IMMEDIATE");
   for (int row = 0; row < 1000; ++row) {
     boxes.app.run("INSERT INTO outbox(topic, key, payload, created_at) VALUES ('t', 'k', " + std::to_string(row) +
-                  ", " + std::to_string(1'790'000'000'000 - row % 7 * 3'600'000) + ")");
+                  ", " + std::to_string(1'790'000'000'000 - row % 7 * 3'600'000LL) + ")");
   }
   boxes.app.run("COMMIT");
   CHECK(boxes.app.number("SELECT count(*) FROM outbox WHERE id = CAST(payload AS INTEGER) + 1") == 1000);

@@ -97,10 +97,11 @@ TEST_CASE("a message costs the same after two hundred times the history, and a d
   const auto before = message();
   add_claims(file, "many", 4000);
   const auto after = message();
-  for (const auto& [what, steps] : before) {
+  for (const auto& [statement, steps] : before) {
+    const std::string what(statement);
     CAPTURE(what);
     CHECK(steps < 200);
-    CHECK(after.at(what) == steps);
+    CHECK(after.at(statement) == steps);
   }
   CHECK(before.at("duplicate") < before.at("claim") + 30);
 }

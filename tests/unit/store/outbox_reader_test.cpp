@@ -25,6 +25,7 @@ namespace {
 
 std::vector<std::int64_t> ids_of(const std::vector<txbox::store::OutboxRow>& rows) {
   std::vector<std::int64_t> ids;
+  ids.reserve(rows.size());
   for (const auto& row : rows) ids.push_back(row.id);
   return ids;
 }

@@ -35,8 +35,8 @@ TEST_CASE("each result of SQLite says what its caller can do") {
   const txbox::test::TempDir dir;
   const txbox::test::AppDatabase app(dir.file("app.db"));
   for (const auto& [number, meaning] : kMeanings) {
-    CAPTURE(number);
     const int result = number;
+    CAPTURE(result);
     CHECK(txbox::test::code_of([&] { txbox::store::throw_sqlite_error(app, result, "trying"); }) == meaning);
   }
 }
