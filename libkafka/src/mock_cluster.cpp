@@ -63,6 +63,11 @@ void MockCluster::fail_produce(int error, std::size_t count) {
   rd_kafka_mock_push_request_errors_array(state_->cluster.get(), kProduceRequest, errors.size(), errors.data());
 }
 
+void MockCluster::set_leader(const std::string& topic, std::int32_t partition, std::int32_t broker) {
+  require(rd_kafka_mock_partition_set_leader(state_->cluster.get(), topic.c_str(), partition, broker),
+          "set the leader of a partition of " + topic);
+}
+
 void MockCluster::set_broker_down(std::int32_t broker, bool down) {
   require(down ? rd_kafka_mock_broker_set_down(state_->cluster.get(), broker)
                : rd_kafka_mock_broker_set_up(state_->cluster.get(), broker),

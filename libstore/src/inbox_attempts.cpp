@@ -25,6 +25,7 @@ std::vector<InboxStore::Attempts> InboxStore::attempts(const InboxPlace& place, 
                      .started = static_cast<int>(read.column_int64(1)),
                      .failed = static_cast<int>(read.column_int64(2)),
                      .next_try_at_ms = read.column_int64(3),
+                     .updated_at_ms = read.column_int64(5),
                      .last_error = std::string(read.column_text(4))});
   }
   return found;

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <sqlite3.h>
 
 #include <txbox/base/check.hpp>
@@ -15,6 +17,7 @@ namespace {
 
 constexpr std::size_t kGroupLimitBytes = 255;
 constexpr std::int64_t kNoReset = -1;
+constexpr std::int64_t kBeyondAllOffsets = std::numeric_limits<std::int64_t>::max();
 
 std::string_view checked_group(std::string_view group) {
   if (!group.empty() && group.size() <= kGroupLimitBytes && group.find('\0') == std::string_view::npos) return group;
@@ -104,7 +107,9 @@ std::vector<InboxPosition> InboxStore::take(std::span<const Take> takes) {
     if (take.reset_to) after->reset_to = *take.reset_to == kNoReset ? std::nullopt : take.reset_to;
     state.bind_place(write, take.place).bind(5, after->next_offset).bind(6, after->reset_to).bind(7, inbox_now_ms());
     write.execute();
-    state.bind_place(forget, take.place).bind(5, after->next_offset);
+    // What stands at offsets of a position that jumped may be of other records: of a topic that was made anew.
+    const bool jumped = !before || before->next_offset != after->next_offset;
+    state.bind_place(forget, take.place).bind(5, jumped ? kBeyondAllOffsets : after->next_offset);
     forget.execute();
     positions.push_back(*after);
   }

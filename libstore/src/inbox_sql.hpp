@@ -38,7 +38,7 @@ UPDATE main.inbox_offsets SET next_offset = ?6, updated_at = ?7
 
 // Attempts, by (consumer_group, cluster, topic, partition, offset).
 inline constexpr std::string_view kAttemptsFrom = R"(
-SELECT offset, started, failed, next_try_at, last_error FROM main.inbox_attempts
+SELECT offset, started, failed, next_try_at, last_error, updated_at FROM main.inbox_attempts
   WHERE consumer_group = ?1 AND cluster = ?2 AND topic = ?3 AND partition = ?4 AND offset >= ?5
   ORDER BY offset LIMIT ?6)";
 inline constexpr std::string_view kRecordStarted = R"(

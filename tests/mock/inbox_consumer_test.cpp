@@ -12,6 +12,7 @@
 #include <txbox/outbox/outbox.hpp>
 
 #include "inbox_member.hpp"
+#include "mock_kafka.hpp"
 #include "support/expect_error.hpp"
 
 using namespace std::chrono_literals;
@@ -219,6 +220,42 @@ TEST_CASE("a handler that commits ends the run with the reason") {
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::no_transaction);
   CHECK(std::string(error->what()).find(member.topic) != std::string::npos);
+}
+
+TEST_CASE("a handler that moves the consumer's position ends the run with the reason") {
+  const InboxMember member;
+  publish(member.topic, {event("one"), event("two")});
+  Consumer consumer(member.options());
+  const auto record = recording(consumer);
+  consumer.on(member.topic, [&](sqlite3* db, const Message& message) -> Outcome {
+    if (message.event_id == "two") execute(db, "UPDATE inbox_offsets SET next_offset = next_offset + 1");
+    return record(db, message);
+  });
+  const auto error = test::error_of([&] { consumer.drain({}); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::refused);
+  CHECK(std::string(error->what()).find("inbox_offsets") != std::string::npos);
+  CHECK(member.number("SELECT count(*) FROM effects WHERE event_id = 'two'") == 0);
+}
+
+TEST_CASE("a partition without a leader keeps none of the others waiting, and is read once it has one") {
+  const InboxMember member(3);
+  publish(member.topic, {event("zero", "p", 0), event("one", "p", 1), event("two", "p", 2)});
+  test::mock_kafka().set_leader(member.topic, 0, -1);
+  Consumer consumer(member.options());
+  const auto record = recording(consumer);
+  RunUntil until;
+  std::vector<std::string> applied;
+  consumer.on(member.topic, [&](sqlite3* db, const Message& message) -> Outcome {
+    applied.push_back(message.event_id);
+    if (applied.size() == 2) test::mock_kafka().set_leader(member.topic, 0, 1);
+    if (message.event_id == "zero") until.stop();
+    return record(db, message);
+  });
+  until.run(consumer);
+  REQUIRE(applied.size() == 3);
+  CHECK(applied.back() == "zero");
+  CHECK(member.number("SELECT sum(next_offset) FROM inbox_offsets") == 3);
 }
 
 TEST_CASE("a full disk costs no attempt, and the message is applied when there is room") {

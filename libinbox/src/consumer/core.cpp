@@ -57,6 +57,10 @@ void Core::State::leave_now() {
       remembered[place] = {partition.assignment, partition.suspects};
     }
   }
+  if (why == Leave::reload) {
+    // Until Assign begins anew, at positions of then: what came meanwhile would be fetched for nothing.
+    for (auto& [place, partition] : partitions) hold_back(partition);
+  }
   give_up_all();
   out->emplace_back(command::ForgetAll{});
   partitions.clear();
@@ -70,6 +74,7 @@ void Core::State::leave_now() {
   ++round;  // What is still on its way for the old assignment counts no more.
   assigned.clear();
   standing.clear();
+  unanswered.clear();
   phase = Phase::idle;
   out->emplace_back(command::Unassign{});
   if (why != Leave::stop) return;
@@ -118,6 +123,7 @@ void Core::State::on_commit_answer(const Place& place, std::int64_t offset, bool
 }
 
 bool Core::State::drained() const {
+  if (!unanswered.empty()) return false;
   return std::all_of(partitions.begin(), partitions.end(), [](const auto& entry) {
     const Partition& partition = entry.second;
     return partition.position >= partition.target && !partition.wait_until;
@@ -141,6 +147,7 @@ void Core::State::proceed() {
     return leave_now();
   }
   tell_kafka();
+  if (!unanswered.empty() && now >= ask_again_at) return ask_again();
   if ((glanced || hand_full()) && now >= begin_at) start_batch();
 }
 
@@ -148,6 +155,7 @@ SteadyTime Core::State::next_tick() const {
   SteadyTime tick = now + kFloor;
   if (phase == Phase::waiting) return std::min(tick, load_at);
   if (phase != Phase::running) return tick;
+  if (!unanswered.empty()) tick = std::min(tick, ask_again_at);
   for (const auto& [place, partition] : partitions) {
     if (partition.wait_until) {
       tick = std::min(tick, *partition.wait_until);

@@ -63,6 +63,7 @@ struct Revoked {
   bool lost = false;
 };
 /// Answer to command::Load: for each place what stands in the store for this cluster and group, and what Kafka says.
+/// A place whose leader does not answer is left out; the others go on without it, and it is asked for again.
 struct PositionsLoaded {
   struct Stored {
     std::int64_t next_offset = 0;
@@ -78,6 +79,7 @@ struct PositionsLoaded {
     int started = 0;
     int failed = 0;
     std::int64_t next_try_at_ms = 0;
+    std::int64_t recorded_at_ms = 0;  ///< The wait was no longer than from then, whatever the wall clock says now.
   };
   struct Loaded {
     Place place;

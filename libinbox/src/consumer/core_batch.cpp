@@ -14,8 +14,6 @@ constexpr Backoff kBeginAgain{20ms, 1'000ms};
 constexpr std::chrono::milliseconds kWithoutPoll{500};
 constexpr std::chrono::milliseconds kSlowHandler{250};
 constexpr std::chrono::minutes kSlowSaidEvery{1};
-/// As good as for ever, and far from what a clock's numbers can hold.
-constexpr std::chrono::milliseconds kLongestWait = std::chrono::hours(10 * 365 * 24);
 
 }  // namespace
 

@@ -10,6 +10,9 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Backoff kStoreAgain{50ms, 5'000ms};
+/// Without a commit or an assignment between them; with the waits in between more than a minute. A rebalance is over by
+/// then, so that this is none of the conflicts that one brings.
+constexpr unsigned kMostConflicts = 20;
 
 std::string after(int attempts) {
   if (attempts == 0) return " untried";
@@ -58,6 +61,12 @@ void Core::State::on_closed(const event::Closed& what) {
     case event::Closed::Result::conflict:
       ++counts.conflicts;
       undo();
+      if (++conflicts_in_row >= kMostConflicts) {
+        failure = command::Fail{ErrorCode::refused, "the positions of group " + options.group +
+                                                        " are moved by somebody else each time that this consumer " +
+                                                        "moves them: does another program write to inbox_offsets?"};
+        return want(Leave::stop);
+      }
       say(LogLevel::info, "another consumer moved a position of this one; reading all of them again");
       return want(Leave::reload);
     case event::Closed::Result::unknown:
@@ -140,6 +149,7 @@ void Core::State::committed() {
   store_failures = 0;
   upsets = 0;
   progressed = true;
+  conflicts_in_row = 0;
   recount();
   for (auto& [place, partition] : partitions) look_at_head(partition);
   let_on();

@@ -10,8 +10,16 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Backoff kLoadAgain{100ms, 5'000ms};
-/// A wall clock that jumped must not stop a partition for good.
-constexpr std::chrono::hours kLongestStoredWait{24};
+/// Each time may cost the others the wait for a leader that is away.
+constexpr Backoff kAskAgain{2'000ms, 30'000ms};
+/// What is left of a wait that stands in the store. A wall clock that jumped back must not prolong it: from its record
+/// to its end it lasts as long as it was meant to.
+std::chrono::milliseconds left_of_wait(const event::PositionsLoaded::Tries& tries, WallTime wall) {
+  const std::int64_t latest = std::max(tries.next_try_at_ms, std::int64_t{0});
+  const std::int64_t whole = latest - std::clamp(tries.recorded_at_ms, std::int64_t{0}, latest);
+  const std::int64_t left = std::max(latest - std::max(to_ms(wall), std::int64_t{0}), std::int64_t{0});
+  return std::min(std::chrono::milliseconds(std::min(whole, left)), kLongestWait);
+}
 
 }  // namespace
 
@@ -27,8 +35,10 @@ void Core::State::on_assigned(const event::Assigned& what) {
   }
   assigned = what.places;
   standing.clear();
+  unanswered.clear();
   said.clear();
   load_failures = 0;
+  conflicts_in_row = 0;
   begin_round(now);
 }
 
@@ -51,6 +61,14 @@ void Core::State::start_over(const std::string& reason) {
   begin_round(now + kLoadAgain.wait(load_failures++, random));
 }
 
+void Core::State::ask_again_later() { ask_again_at = now + kAskAgain.wait(load_failures++, random); }
+
+/// Asks for those alone, so that the others are not stopped for nothing.
+void Core::State::ask_again() {
+  ask_again_later();
+  out->emplace_back(command::Load{round, {unanswered.begin(), unanswered.end()}});
+}
+
 void Core::State::on_load_failed(const std::string& reason) {
   if (phase == Phase::loading || phase == Phase::taking || phase == Phase::settling) start_over(reason);
 }
@@ -70,18 +88,25 @@ Starting Core::State::starting_from(const event::PositionsLoaded::Loaded& loaded
   partition.target = target = std::min(target, loaded.high);
   if (loaded.committed) one.offset_in_kafka = loaded.committed->offset;
   if (loaded.committed && !one.start.commit_first) partition.confirmed = partition.told = loaded.committed->offset;
+  // Where the position jumps Take forgets them: they may be of other records.
+  const bool jumped = one.start.set_next && one.loaded_next != one.start.set_next;
   for (const auto& tries : loaded.tries) {
-    if (tries.offset < one.start.offset) continue;
-    const auto wait = std::chrono::milliseconds(tries.next_try_at_ms) - wall.time_since_epoch();
-    const auto bounded = std::clamp<std::chrono::milliseconds>(wait, 0ms, kLongestStoredWait);
-    partition.tries[tries.offset] = {tries.started, tries.failed, now + bounded};
+    if (jumped || tries.offset < one.start.offset) continue;
+    partition.tries[tries.offset] = {tries.started, tries.failed, now + left_of_wait(tries, wall)};
   }
   return one;
 }
 
 void Core::State::on_loaded(const event::PositionsLoaded& what) {
-  if (phase != Phase::loading || what.round != round) return;
+  if (what.round != round) return;
+  if (phase == Phase::running && !what.places.empty()) return want(Leave::reload);
+  if (phase != Phase::loading) return;
   standing.clear();
+  unanswered = {assigned.begin(), assigned.end()};
+  for (const auto& loaded : what.places) unanswered.erase(loaded.place);
+  for (const Place& place : unanswered) {
+    say_once(LogLevel::warning, name_of(place) + ": its leader does not answer; asked again while the others go on");
+  }
   command::Take take{round, {}};
   for (const auto& loaded : what.places) {
     Starting one = starting_from(loaded);
@@ -174,6 +199,7 @@ void Core::State::run() {
   }
   starting.clear();
   load_failures = 0;
+  if (!unanswered.empty()) ask_again_later();
   glanced = false;
   recount();
   progressed = true;

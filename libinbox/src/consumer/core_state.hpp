@@ -16,6 +16,9 @@
 
 namespace txbox::inbox::consumer {
 
+/// As good as for ever, and far from what a clock's numbers can hold.
+inline constexpr std::chrono::milliseconds kLongestWait = std::chrono::hours(10 * 365 * 24);
+
 /// What the store knows of the tries of a message that is not finished.
 struct Tries {
   int started = 0;  ///< Started, and no end of them recorded: the process died, or one is under way.
@@ -152,6 +155,8 @@ struct Core::State {
   bool telling_failed = false;
   std::set<std::string> said;  ///< In this assignment, so that a round that is repeated says nothing twice.
   std::set<Place> standing;
+  std::set<Place> unanswered;  ///< Assigned, and Kafka did not say where they begin and end.
+  SteadyTime ask_again_at{};   ///< For those, while the others run.
   std::map<Place, Remembered> remembered;
   std::map<Place, std::int64_t> targets;
 
@@ -165,7 +170,8 @@ struct Core::State {
   std::size_t ready_bytes = 0;
   SteadyTime begin_at{};
   unsigned store_failures = 0;
-  unsigned upsets = 0;     ///< Conflicts and the like in a row, without a batch committed between them.
+  unsigned upsets = 0;  ///< Conflicts and the like in a row, without a batch committed between them.
+  unsigned conflicts_in_row = 0;
   SteadyTime polled_at{};  ///< The caller looked after the group then.
   SteadyTime prepare_since{};
   SteadyTime commit_at{};  ///< Kafka is told again from then on.
@@ -194,6 +200,8 @@ struct Core::State {
   void begin_round(SteadyTime at);
   void load();
   void on_loaded(const event::PositionsLoaded& what);
+  void ask_again_later();
+  void ask_again();
   void on_load_failed(const std::string& reason);
   void on_taken(const event::Taken& what);
   void start_over(const std::string& reason);

@@ -13,6 +13,7 @@
 #include "libinbox/src/consumer/database_trouble.hpp"
 #include "libinbox/src/consumer/dead_letter.hpp"
 #include "libinbox/src/consumer/error_text.hpp"
+#include "libinbox/src/consumer/positions.hpp"
 
 namespace txbox::inbox::consumer {
 
@@ -89,7 +90,8 @@ void DatabaseSide::load(event::PositionsLoaded::Loaded& loaded) {
     loaded.tries.push_back({.offset = attempts.offset,
                             .started = attempts.started,
                             .failed = attempts.failed,
-                            .next_try_at_ms = attempts.next_try_at_ms});
+                            .next_try_at_ms = attempts.next_try_at_ms,
+                            .recorded_at_ms = attempts.updated_at_ms});
   }
 }
 
@@ -332,6 +334,7 @@ Event DatabaseSide::close(const command::Close& close) {
     for (const command::Close::Advance& advance : close.advance) {
       if (store_.advance(to_store(advance.place), advance.expected, advance.next)) continue;
       roll_back();
+      check_moved_by_another(advance);
       return closed(event::Closed::Result::conflict);
     }
     TXBOX_FAILPOINT("consumer:before_commit");
@@ -343,6 +346,16 @@ Event DatabaseSide::close(const command::Close& close) {
     roll_back();
     return closed(event::Closed::Result::unknown, error.what());
   }
+}
+
+/// With the batch undone the position is where it is for everybody. Is that where this consumer left it, then nobody
+/// else moved it: the batch itself did, and would do it again after every look at the positions.
+void DatabaseSide::check_moved_by_another(const command::Close::Advance& advance) {
+  const auto position = store_.position(to_store(advance.place));
+  if (!position || position->next_offset != advance.expected) return;
+  throw Error(ErrorCode::refused,
+              "a handler, or a trigger on what it writes, changed the position of " + name_of(advance.place) +
+                  " in inbox_offsets: leave that table to the consumer, which moves its positions itself");
 }
 
 void DatabaseSide::roll_back() noexcept { store_.rollback(); }

@@ -55,6 +55,7 @@ class DatabaseSide {
   [[nodiscard]] Event undo(event::Applied&& outcome);
   [[nodiscard]] Event transaction_ended(const Message& message, const std::exception_ptr& thrown);
   void check_not_committed(const Message& message);
+  void check_moved_by_another(const command::Close::Advance& advance);
   [[nodiscard]] Event batch_failed(const Error& error);
   [[nodiscard]] Event batch_failed(std::string reason);
   [[nodiscard]] std::optional<event::DeadLettered::Kept> kept_before(const Message& message,

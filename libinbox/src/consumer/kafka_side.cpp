@@ -16,6 +16,10 @@ namespace {
 
 // A request that takes longer is tried again between polls: the group must go on hearing of this member.
 constexpr auto kLoadWait = 2s;
+// Each partition has a leader of its own, which may be away: it gets so long of that time, and at the end of it so
+// much.
+constexpr auto kLoadWaitOfOne = 700ms;
+constexpr auto kLeastLoadWait = 50ms;
 // The last commits of an assignment, all of them together: the others of the group wait meanwhile.
 constexpr auto kCommitWait = 5s;
 constexpr auto kClusterWait = 90ms;
@@ -122,10 +126,32 @@ void KafkaSide::load(std::vector<event::PositionsLoaded::Loaded>& places) {
   const std::vector<kafka::CommittedOffset> committed = consumer_.committed(asked, kLoadWait);
   for (std::size_t at = 0; at < places.size(); ++at) {
     if (committed[at].offset >= 0) places[at].committed = {committed[at].offset, committed[at].metadata};
-    const auto marks = consumer_.watermarks(asked[at], kLoadWait);
-    places[at].low = marks.low;
-    places[at].high = marks.high;
   }
+  // Those that did not answer the last time come last: they may use up the time, and must not use up the others'.
+  std::stable_partition(places.begin(), places.end(), [this](const event::PositionsLoaded::Loaded& loaded) {
+    return !silent_.contains(loaded.place);
+  });
+  std::optional<Error> last;
+  const SteadyTime deadline = system_clock().steady_now() + kLoadWait;
+  const auto first_silent = std::stable_partition(places.begin(), places.end(), [&](auto& loaded) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - system_clock().steady_now());
+    // One that answers does so at once, so that each of the others is left a chance.
+    const auto wait = std::clamp<std::chrono::milliseconds>(left, kLeastLoadWait, kLoadWaitOfOne);
+    try {
+      const auto marks = consumer_.watermarks(to_kafka(loaded.place), wait);
+      loaded.low = marks.low;
+      loaded.high = marks.high;
+      silent_.erase(loaded.place);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::broker_unavailable) throw;
+      last = error;
+      silent_.insert(loaded.place);
+      return false;
+    }
+  });
+  places.erase(first_silent, places.end());
+  if (places.empty() && last) throw *last;
 }
 
 void KafkaSide::assign(const command::Assign& assign) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -35,7 +36,8 @@ class KafkaSide {
   /// member is at its end.
   [[nodiscard]] std::optional<Polled> poll(std::chrono::milliseconds timeout);
 
-  /// Kafka's part of event::PositionsLoaded. Throws broker_unavailable.
+  /// Kafka's part of event::PositionsLoaded. Those whose leader does not answer are taken out of `places`, whose order
+  /// may change. Throws broker_unavailable where none is left.
   void load(std::vector<event::PositionsLoaded::Loaded>& places);
   void assign(const command::Assign& assign);
   void unassign() { consumer_.unassign(); }
@@ -54,6 +56,7 @@ class KafkaSide {
   const ConsumerOptions& options_;
   std::vector<std::string> topics_;
   kafka::Consumer consumer_;
+  std::set<Place> silent_;  ///< Their leaders did not answer when they were asked last.
   std::map<std::pair<int, std::string>, SteadyTime> hinted_;  ///< By error and topic: as many as there can be.
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -203,12 +204,14 @@ void Process::on(const command::Take& take) {
         if (row.resets_followed > world_.resets_made(one.place.partition)) violated("a reset was followed twice");
       }
       if (one.set_next) world_.skipped_by_policy(one.place.partition, row.there ? row.next : -1, *one.set_next);
+      const bool jumped = one.set_next && (!row.there || row.next != *one.set_next);
       if (one.set_next) row.next = *one.set_next;
       row.there = true;
       if (one.reset_to) row.reset_to = *one.reset_to;
       ++row.assignment;
+      const std::int64_t forget_below = jumped ? std::numeric_limits<std::int64_t>::max() : row.next;
       open.tries.erase(open.tries.lower_bound({one.place.partition, -1}),
-                       open.tries.lower_bound({one.place.partition, row.next}));
+                       open.tries.lower_bound({one.place.partition, forget_below}));
     }
     taken.positions.push_back({one.place, row.next, row.clean || row.assignment == 1, row.assignment, left});
     if (!left) row.clean = false;

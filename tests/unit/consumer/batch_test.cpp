@@ -165,7 +165,7 @@ TEST_CASE("a conflict drops what is in hand, and everything starts at the positi
   fixture.arrive({7, 8});
   fixture.places.at({"o", 0}).stored = 30;
   fixture.idle();
-  CHECK(fixture.take() == Lines{"begin", "apply o0@7 #1", "apply o0@8 #1", "close o0:7>9", "give up o0@7/1",
+  CHECK(fixture.take() == Lines{"begin", "apply o0@7 #1", "apply o0@8 #1", "close o0:7>9", "pause o0", "give up o0@7/1",
                                 "forget all", "load o0", "take o0", "assign o0@30", "kafka o0@30"});
   CHECK(fixture.core.status().conflicts == 1);
   CHECK(fixture.core.status().applied == 0);
@@ -183,6 +183,37 @@ TEST_CASE("conflicts in a row wait longer and longer") {
   CHECK(fixture.take({"load"}).empty());
   fixture.advance(5s);
   CHECK(fixture.take({"load"}) == Lines{"load o0"});
+}
+
+TEST_CASE("conflicts that nobody's commit and no assignment interrupts end the run with an error") {
+  ConsumerFixture fixture;
+  settle(fixture);
+  const auto conflict = [&fixture] {
+    fixture.closes = {{event::Closed::Result::conflict, ""}};
+    fixture.arrive({7});
+    fixture.idle();
+    fixture.advance(5s);
+  };
+  for (int times = 0; times < 19; ++times) conflict();
+  fixture.assigned({{.stored = 7, .committed = 7}});
+  for (int times = 0; times < 19; ++times) conflict();
+  CHECK_FALSE(fixture.ended());
+  conflict();
+  REQUIRE(fixture.ended());
+  CHECK(fixture.end->find("inbox_offsets") != std::string::npos);
+}
+
+TEST_CASE("while the positions are read again nothing is fetched for nothing") {
+  ConsumerFixture fixture;
+  settle(fixture);
+  fixture.closes = {{event::Closed::Result::conflict, ""}};
+  fixture.load_failures = {"no answer"};
+  fixture.arrive({7});
+  fixture.idle();
+  CHECK(fixture.take({"pause", "give", "forget", "load", "assign"}) ==
+        Lines{"pause o0", "give up o0@7/1", "forget all", "load o0"});
+  fixture.advance(5s);
+  CHECK(fixture.take({"assign"}) == Lines{"assign o0@7"});
 }
 
 TEST_CASE("after a commit that may have happened the position is read, and decides") {

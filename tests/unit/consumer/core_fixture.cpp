@@ -75,6 +75,7 @@ void ConsumerFixture::on(const command::Load& load) {
   }
   event::PositionsLoaded loaded{load.round, {}};
   for (const Place& place : load.places) {
+    if (without_leader.contains(place)) continue;
     const TestPlace& test = places.at(place);
     event::PositionsLoaded::Loaded one;
     one.place = place;
@@ -85,6 +86,7 @@ void ConsumerFixture::on(const command::Load& load) {
     one.tries = test.tries;
     loaded.places.push_back(one);
   }
+  if (loaded.places.empty() && !load.places.empty()) return step(event::LoadFailed{load.round, "no leader"});
   step(loaded);
 }
 

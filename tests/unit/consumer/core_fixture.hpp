@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,6 +70,7 @@ class ConsumerFixture {
   std::deque<std::string> begin_failures;
   std::deque<std::string> load_failures;
   std::deque<std::string> take_failures;
+  std::set<inbox::consumer::Place> without_leader;       ///< Load is answered without them.
   std::map<inbox::consumer::Place, std::int64_t> moved;  ///< Take finds these positions instead.
   std::map<std::int64_t, int> fail_inside;               ///< So often the database fails in Apply of this message.
   std::optional<std::int64_t> revoke_inside;             ///< A revocation comes while this message is applied.

@@ -20,6 +20,7 @@ using namespace txbox::inbox;
 using namespace txbox::inbox::consumer;
 using txbox::test::AppDatabase;
 using txbox::test::code_of;
+using txbox::test::error_of;
 using txbox::test::TempDir;
 using Applied = event::Applied;
 using Closed = event::Closed;
@@ -138,6 +139,29 @@ TEST_CASE("a position that somebody else moved undoes the batch") {
   CHECK(side.apply(message_at(0)) == Applied::Kind::applied);
   CHECK(side.close(7, 8) == Closed::Result::conflict);
   CHECK(side.effects() == 0);
+  side.begin();
+  CHECK(side.apply(message_at(0)) == Applied::Kind::applied);
+  CHECK(side.close(0, 1) == Closed::Result::committed);
+}
+
+TEST_CASE("a handler that moves the position itself ends the run with the reason, not in conflicts for ever") {
+  Side side;
+  const auto meddle = [](const char* sql) {
+    return [sql](sqlite3* db, const Message&) -> Outcome {
+      write(db, sql);
+      return done;
+    };
+  };
+  for (const char* sql : {"UPDATE inbox_offsets SET next_offset = next_offset + 1", "DELETE FROM inbox_offsets"}) {
+    CAPTURE(sql);
+    side.begin();
+    CHECK(side.apply(message_at(0), meddle(sql)) == Applied::Kind::applied);
+    const auto error = error_of([&] { static_cast<void>(side.close(0, 1)); });
+    REQUIRE(error.has_value());
+    CHECK(error->code() == ErrorCode::refused);
+    CHECK(std::string(error->what()).find("orders[0] in inbox_offsets") != std::string::npos);
+    CHECK(side.position() == 0);
+  }
   side.begin();
   CHECK(side.apply(message_at(0)) == Applied::Kind::applied);
   CHECK(side.close(0, 1) == Closed::Result::committed);

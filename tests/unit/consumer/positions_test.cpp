@@ -194,8 +194,8 @@ TEST_CASE("Kafka's answer that the position is out of range leads to a look at t
   fixture.places.at({"o", 0}).low = 20;
   static_cast<void>(fixture.take());
   fixture.step(event::OutOfRange{{"o", 0}, "Offset out of range"});
-  CHECK(fixture.take() ==
-        Lines{"give up o0@7/1", "forget all", "load o0", "take o0=20", "kafka o0@20 waited", "assign o0@20"});
+  CHECK(fixture.take() == Lines{"pause o0", "give up o0@7/1", "forget all", "load o0", "take o0=20",
+                                "kafka o0@20 waited", "assign o0@20"});
 }
 
 TEST_CASE("a broker or a lock in the way is tried again with back-off, and said once") {
@@ -242,6 +242,30 @@ TEST_CASE("a position that another consumer set to the same offset first is that
   fixture.moved[{"o", 0}] = 2;
   fixture.assigned({{.stored = 7, .committed = 2, .metadata = ""}});
   CHECK(fixture.take() == Lines{"load o0", "take o0=2 reset 2"});
+}
+
+TEST_CASE("a partition whose leader does not answer is asked for again, and the others go on") {
+  CoreOptions options;
+  options.drain = true;
+  ConsumerFixture fixture(options);
+  const Place silent{"o", 1};
+  fixture.without_leader = {silent};
+  fixture.assigned(
+      {{.stored = 7, .committed = 7, .high = 8}, {.place = silent, .stored = 3, .committed = 3, .high = 3}});
+  CHECK(fixture.take({"load", "take", "assign"}) == Lines{"load o0 o1", "take o0", "assign o0@7"});
+  CHECK(fixture.times_said("o[1]: its leader does not answer") == 1);
+  fixture.arrive({7});
+  fixture.idle();
+  CHECK(fixture.take({"apply"}) == Lines{"apply o0@7 #1"});
+  CHECK_FALSE(fixture.ended());
+  fixture.advance(2s);
+  CHECK(fixture.take({"load", "take", "assign"}) == Lines{"load o1"});
+  fixture.without_leader.clear();
+  CHECK(fixture.core.next_tick() <= fixture.steady + 4s);
+  fixture.advance(4s);
+  CHECK(fixture.take({"load", "take", "assign"}) == Lines{"load o1", "load o0 o1", "take o0 o1", "assign o0@8 o1@3"});
+  CHECK(fixture.times_said("o[1]: its leader does not answer") == 1);
+  CHECK(fixture.ended());
 }
 
 TEST_CASE("an empty assignment is answered") {

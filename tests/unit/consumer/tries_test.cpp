@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "core_fixture.hpp"
@@ -154,6 +156,40 @@ TEST_CASE("tries of earlier lives count, and their wait is kept") {
   CHECK(fixture.take({"apply"}) == Lines{"apply o0@7 #3"});
 }
 
+TEST_CASE("a wait of days is kept over a start, and a wall clock that went back does not prolong it") {
+  constexpr auto kThreeDays = std::chrono::duration_cast<std::chrono::milliseconds>(72h);
+  std::int64_t recorded_at_ms = 0;
+  ConsumerFixture fixture;
+  SUBCASE("the clock went on") { recorded_at_ms = to_ms(fixture.wall) - 5'000; }
+  SUBCASE("the clock was ten years ahead then") {
+    recorded_at_ms = to_ms(fixture.wall + std::chrono::hours(10 * 365 * 24));
+  }
+  TestPlace place = clean_at_seven();
+  const std::int64_t from = std::max(recorded_at_ms, to_ms(fixture.wall));
+  place.tries = {{7, 0, 2, from + kThreeDays.count(), recorded_at_ms}};
+  settle(fixture, {place});
+  fixture.arrive({7});
+  fixture.idle();
+  fixture.advance(kThreeDays - 1ms);
+  CHECK(fixture.take({"apply"}).empty());
+  fixture.advance(1ms);
+  CHECK(fixture.take({"apply"}) == Lines{"apply o0@7 #3"});
+}
+
+TEST_CASE("tries at the offsets of another topic's records do not count where the position jumps") {
+  CoreOptions options = attempts(3);
+  options.offset_out_of_range = OffsetOutOfRange::earliest;
+  ConsumerFixture fixture(options);
+  TestPlace made_anew = clean_at_seven();
+  made_anew.stored = made_anew.committed = 90;
+  made_anew.high = 3;
+  made_anew.tries = {{2, 3, 0, 0}, {90, 3, 0, 0}};
+  settle(fixture, {made_anew});
+  fixture.arrive({0, 1, 2});
+  fixture.idle();
+  CHECK(fixture.take({"apply", "dead"}) == Lines{"apply o0@0 #1", "apply o0@1 #1", "apply o0@2 #1"});
+}
+
 TEST_CASE("the wait of a message behind the first is kept as well") {
   ConsumerFixture fixture;
   TestPlace place = clean_at_seven();
@@ -217,6 +253,27 @@ TEST_CASE("a message that ended the process as often as there are attempts is gi
   fixture.idle();
   fixture.idle();
   CHECK(fixture.take({"apply", "dead"}) == Lines{"dead o0@7 #3: it ended the process 3 times", "apply o0@8 #1"});
+}
+
+TEST_CASE("over all lives a message that ends the process is started once more than there are attempts, no more") {
+  int recorded = 0;
+  int started = 0;
+  bool given_up = false;
+  for (int life = 0; life < 20 && !given_up; ++life) {
+    ConsumerFixture fixture(attempts(5));
+    TestPlace place = life == 0 ? clean_at_seven() : unclean_at_seven();
+    if (recorded > 0) place.tries = {{7, recorded, 0, 0}};
+    settle(fixture, {place});
+    fixture.arrive({7, 8});
+    fixture.idle();
+    for (const std::string& line : fixture.take({"started o0@7", "apply o0@7", "dead o0@7"})) {
+      if (line.starts_with("dead")) given_up = true;
+      ++(line.starts_with("apply") ? started : recorded);
+      if (line.starts_with("apply")) break;  // There it ends.
+    }
+  }
+  CHECK(given_up);
+  CHECK(started == 6);
 }
 
 TEST_CASE("started and failed tries count together") {

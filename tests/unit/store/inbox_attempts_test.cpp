@@ -108,6 +108,25 @@ TEST_CASE("taking a partition forgets attempts below its position, of that parti
   CHECK(attempts_text(file.side, {"orders", 4}) == "8: 0+1 at 1 e; ");
 }
 
+TEST_CASE("a position that jumps forgets every attempt of its partition: they may be of other records") {
+  InboxDatabase file;
+  file.side.take(file.place, 10);
+  file.side.take({"orders", 4}, 10);
+  const auto jump = [&](std::int64_t from, std::int64_t to) {
+    const InboxStore::Take wish{.place = file.place, .set_next = to, .reset_to = {}, .loaded_next = from};
+    REQUIRE_FALSE(file.side.inbox.take({&wish, 1}).at(0).left);
+  };
+  in_batch(file.side, [&](InboxStore& inbox) {
+    for (const std::int64_t offset : {10, 12}) inbox.record_started(file.place, offset);
+    inbox.record_started({"orders", 4}, 10);
+  });
+  jump(10, 10);
+  CHECK(attempts_text(file.side, file.place) == "10: 1+0 at 0 ; 12: 1+0 at 0 ; ");
+  jump(10, 0);
+  CHECK(attempts_text(file.side, file.place).empty());
+  CHECK(attempts_text(file.side, {"orders", 4}) == "10: 1+0 at 0 ; ");
+}
+
 TEST_CASE("a long error is cut between characters, an empty one and odd bytes are kept") {
   InboxDatabase file;
   constexpr std::size_t kLimit = InboxStore::kTextLimitBytes;

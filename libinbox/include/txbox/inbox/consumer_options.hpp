@@ -66,7 +66,9 @@ struct ConsumerOptions {
   /// librdkafka properties, with bootstrap.servers. One that breaks a promise (enable.auto.commit, ...) is refused.
   std::vector<std::pair<std::string, std::string>> kafka = {};
 
-  /// Tries until a message becomes a dead letter; tries that the process did not survive count. At least 1.
+  /// Tries until a message becomes a dead letter. Tries that the process did not survive count, but for the first: it
+  /// was part of an ordinary batch, and nothing tells afterwards which message of that ended the process. So one that
+  /// always does is started `attempts` + 1 times at most. At least 1.
   int attempts = 5;
   /// The wait after a failed try: doubling from the first to the second, with jitter.
   std::chrono::milliseconds retry_delay{200};

@@ -76,9 +76,10 @@ class InboxStore {
     std::optional<std::int64_t> loaded_assignment = std::nullopt;
   };
   /// Takes partitions, in one transaction: the position is set where wanted, `clean` is cleared, `assignment` rises,
-  /// attempts below the position are forgotten (they were left by one who lost a compare-and-set). Returns positions in
-  /// the order asked for, as they are now, but with `clean` as it was before: true for a partition without a past.
-  /// Throws failure where there is neither a position nor set_next. REQUIRES: no transaction is open.
+  /// attempts below the position are forgotten (they were left by one who lost a compare-and-set), and all of them
+  /// where set_next is another position than before: they may be of other records. Returns positions in the order asked
+  /// for, as they are now, but with `clean` as it was before: true for a partition without a past. Throws failure where
+  /// there is neither a position nor set_next. REQUIRES: no transaction is open.
   std::vector<InboxPosition> take(std::span<const Take> takes);
 
   struct GiveUp {
@@ -133,6 +134,7 @@ class InboxStore {
     int started = 0;  ///< Tries whose end nobody saw: they ended the process.
     int failed = 0;   ///< Tries that ended with an error or asked for another one.
     std::int64_t next_try_at_ms = 0;
+    std::int64_t updated_at_ms = 0;  ///< When the newest of them was recorded, by this machine's clock of then.
     std::string last_error;
   };
   /// In the order of offsets. Needs no transaction.
