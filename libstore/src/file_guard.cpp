@@ -263,9 +263,12 @@ RelayLock RelayLock::acquire(const std::string& path) {
   return RelayLock(*descriptor);
 }
 
-std::optional<RelayLock> RelayLock::wait(const std::string& path, int cancel_fd) {
+std::optional<RelayLock> RelayLock::wait(const std::string& path, int cancel_fd, SteadyTime deadline) {
   while (true) {
     if (const std::optional<int> descriptor = try_lock(path)) return RelayLock(*descriptor);
+    if (system_clock().steady_now() >= deadline) {
+      throw Error(ErrorCode::busy, path + ": another relay still holds the file at the end of the time to wait");
+    }
     struct pollfd cancel {
       .fd = cancel_fd, .events = POLLIN, .revents = 0
     };

@@ -1,6 +1,9 @@
 #include "relay/engine/open_database.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include <poll.h>
 
 #include <txbox/base/error.hpp>
 #include <txbox/base/failpoint.hpp>
@@ -16,8 +19,27 @@ using namespace std::chrono_literals;
 
 // A reader waits only for a writer that holds the whole file (locking_mode=EXCLUSIVE, recovery after a crash).
 constexpr auto kReadDeadline = 1000ms;
+constexpr int kBetweenTriesMs = 50;
 
 constexpr char kAdoptHint[] = "; if this file shall be published from now on, run `outbox-relay adopt --db FILE`";
+
+/// Does the step again while another program keeps the file locked. False when the relay was told to stop meanwhile.
+template <typename Step>
+bool through_locks(const OpenDatabaseOptions& options, const LogSink& log, bool& said, Step&& step) {
+  while (true) {
+    try {
+      step();
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::busy || system_clock().steady_now() >= options.deadline) throw;
+    }
+    if (!std::exchange(said, true) && log) {
+      log(LogLevel::warning, options.path + ": another program keeps the database locked; waiting for it");
+    }
+    pollfd cancel{options.cancel_descriptor, POLLIN, 0};
+    if (::poll(&cancel, 1, kBetweenTriesMs) > 0) return false;
+  }
+}
 
 std::optional<store::RelayLock> take_lock(const OpenDatabaseOptions& options, const LogSink& log) {
   try {
@@ -26,7 +48,7 @@ std::optional<store::RelayLock> take_lock(const OpenDatabaseOptions& options, co
     if (error.code() != ErrorCode::owned || !options.standby) throw;
   }
   if (log) log(LogLevel::info, options.path + ": standing by, another relay holds the file");
-  auto lock = store::RelayLock::wait(options.path, options.cancel_descriptor);
+  auto lock = store::RelayLock::wait(options.path, options.cancel_descriptor, options.deadline);
   // The wait may have lasted for days: what lies there now may be another file.
   if (lock) store::check_file(options.path);
   return lock;
@@ -41,17 +63,27 @@ std::unique_ptr<OpenDatabase> OpenDatabase::open(const OpenDatabaseOptions& opti
   store::OpenOptions how;
   how.purpose = store::OpenPurpose::relay;
   how.busy_deadline = kReadDeadline;
-  auto connection = store::Connection::open(options.path, how);
-  store::verify_outbox_schema(connection.handle());
-  store::StoreIdentity identity = store::read_identity(connection.handle());
+  bool said = false;
+  std::optional<store::Connection> connection;
+  store::StoreIdentity identity;
+  const bool opened = through_locks(options, log, said, [&] {
+    connection.reset();
+    connection.emplace(store::Connection::open(options.path, how));
+    store::verify_outbox_schema(connection->handle());
+    identity = store::read_identity(connection->handle());
+  });
+  if (!opened) return nullptr;
   store::WitnessFile witness_file(options.state_directory, identity.store_uuid);
-  std::unique_ptr<OpenDatabase> database(new OpenDatabase(options.path, std::move(*lock), std::move(connection),
+  std::unique_ptr<OpenDatabase> database(new OpenDatabase(options.path, std::move(*lock), std::move(*connection),
                                                           std::move(identity), store::file_identity(options.path),
                                                           std::move(witness_file)));
   database->compare_witness(log);
   // Throws restored where the row that the witness names is gone, before anything is written.
-  static_cast<void>(database->reader_.progress());
-  database->compare_home();
+  const bool compared = through_locks(options, log, said, [&database] {
+    static_cast<void>(database->reader_.progress());
+    database->compare_home();
+  });
+  if (!compared) return nullptr;
   return database;
 }
 

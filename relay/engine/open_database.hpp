@@ -20,8 +20,9 @@ namespace txbox::relay {
 struct OpenDatabaseOptions {
   std::string path;
   std::string state_directory;
-  bool standby = false;        ///< Wait for another relay that holds the file instead of Error(owned).
-  int cancel_descriptor = -1;  ///< Readable: a standby gives up waiting.
+  bool standby = false;                     ///< Wait for another relay that holds the file instead of Error(owned).
+  int cancel_descriptor = -1;               ///< Readable: open() gives up waiting.
+  SteadyTime deadline = SteadyTime::max();  ///< For the wait for another relay, or for a program that locks the file.
 };
 
 /// One database as the relay's reading thread holds it: its lock, the reading connection, the watch for changes
@@ -30,8 +31,9 @@ class OpenDatabase {
  public:
   /// In the order that touches nothing on doubt: checks of the file, lock, connection, schema, identity, witness,
   /// and last the home, which is written at the first run.
-  /// Null when a standby was told to stop. Errors: moved, corrupt, unsupported_file, owned, not_installed,
-  /// schema_newer, schema_differs, not_wal, restored, busy.
+  /// While another program keeps the file locked it goes on trying, with one line in the log; null when it was told to
+  /// stop meanwhile. Errors: moved, corrupt, unsupported_file, owned, not_installed, schema_newer, schema_differs,
+  /// not_wal, restored, busy (at the deadline).
   static std::unique_ptr<OpenDatabase> open(const OpenDatabaseOptions& options, const LogSink& log);
   OpenDatabase(const OpenDatabase&) = delete;
   OpenDatabase& operator=(const OpenDatabase&) = delete;

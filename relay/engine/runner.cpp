@@ -52,12 +52,16 @@ void Runner::State::begin() {
     wakes.emplace_back(database->reader().data_version());
   }
   worker.start();
-  if (options.drain_timeout) drain_deadline = now() + *options.drain_timeout;
   for (std::size_t index = 0; index < databases.size(); ++index) open_for_core(static_cast<DatabaseIndex>(index));
 }
 
 RunOutcome Runner::State::run() {
-  if (!open_databases()) return outcome;
+  // The wait for another relay, and for a lock, is part of a drain's time.
+  if (options.drain_timeout) drain_deadline = now() + *options.drain_timeout;
+  if (!open_databases()) {
+    if (options.drain) outcome.code = ExitCode::try_later;
+    return outcome;
+  }
   begin();
   while (!stopped) {
     wait();
@@ -70,6 +74,7 @@ RunOutcome Runner::State::run() {
     serve_timers();
     serve_drain();
   }
+  own_up_to_drain();
   if (outcome.at_once) return outcome;
   worker.stop();
   worker.leave_whole();

@@ -58,6 +58,8 @@ struct Runner::State {
   void serve_reads();
   void serve_timers();
   void serve_drain();
+  [[nodiscard]] bool drain_is_done() const;
+  void own_up_to_drain();
 
   void step(const Event& event, std::span<const store::OutboxRow> rows = {});
   void carry_out(command::Read& wish) { reads.push_back({wish}); }

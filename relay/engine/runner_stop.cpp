@@ -2,6 +2,7 @@
 
 #include "relay/engine/runner_state.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace txbox::relay {
@@ -39,17 +40,30 @@ void Runner::State::serve_stop() {
   step(event::StopDeadline{});
 }
 
+bool Runner::State::drain_is_done() const {
+  const CoreStatus status = core.status();
+  const std::vector<std::int64_t>& settled = status.settled_through;
+  if (status.ready_pending || !topics_to_hear_of.empty() || settled.size() != drain_goals.size()) return false;
+  for (std::size_t index = 0; index < settled.size(); ++index) {
+    if (settled[index] < drain_goals[index]) return false;
+  }
+  return true;
+}
+
+/// Whoever asked for a drain relies on what 0 says: a signal may have ended it before its end.
+void Runner::State::own_up_to_drain() {
+  if (!options.drain || outcome.drained || outcome.code != ExitCode::ok) return;
+  outcome.drained = drain_is_done();
+  if (outcome.drained) return;
+  say(LogLevel::warning, "stopped before the drain was at its end; what is left goes out at the next run");
+  outcome.code = ExitCode::try_later;
+}
+
 void Runner::State::serve_drain() {
   if (!options.drain || stopping) return;
   const SteadyTime time = now();
   bool done = false;
-  if (settled_moved) {
-    settled_moved = false;
-    const CoreStatus status = core.status();
-    const std::vector<std::int64_t>& settled = status.settled_through;
-    done = !status.ready_pending && topics_to_hear_of.empty() && settled.size() == drain_goals.size();
-    for (std::size_t index = 0; done && index < settled.size(); ++index) done = settled[index] >= drain_goals[index];
-  }
+  if (std::exchange(settled_moved, false)) done = drain_is_done();
   if (!done && time < drain_deadline) return;
   if (!done) {
     say(LogLevel::error, "the drain did not end within its time; what is left goes out at the next run");

@@ -21,8 +21,8 @@ Error naming(const std::string& path, const Error& error) {
 bool Runner::State::open_databases() {
   for (const std::string& path : options.databases) {
     try {
-      auto database =
-          OpenDatabase::open({path, options.state_directory, options.standby, options.stop_descriptor}, options.log);
+      auto database = OpenDatabase::open(
+          {path, options.state_directory, options.standby, options.stop_descriptor, drain_deadline}, options.log);
       if (!database) return false;
       databases.push_back(std::move(database));
     } catch (const Error& error) {

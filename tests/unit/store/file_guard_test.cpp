@@ -286,6 +286,16 @@ TEST_CASE("a standby waits for the holder's end, or until it is cancelled") {
   CHECK(code_of([&] { RelayLock::wait(dir.file("none.db"), cancel.ends[0]); }) == ErrorCode::moved);
 }
 
+TEST_CASE("a standby waits no longer than it may") {
+  const TempDir dir;
+  const std::string path = make_database(dir);
+  const Holder holder(path);
+  const Pipe cancel;
+  const auto deadline = txbox::system_clock().steady_now() + std::chrono::milliseconds(120);
+  CHECK(code_of([&] { RelayLock::wait(path, cancel.ends[0], deadline); }) == ErrorCode::busy);
+  CHECK(txbox::system_clock().steady_now() >= deadline);
+}
+
 TEST_CASE("another file under the old name is another lock") {
   const TempDir dir;
   const std::string path = make_database(dir);

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include <txbox/base/clock.hpp>
+
 namespace txbox::store {
 
 /// Refuses what WAL or the lock cannot serve, before the file is opened: hard links, a path that is itself a mount
@@ -35,8 +37,9 @@ class RelayLock {
   /// Waits for nothing. Throws owned, moved.
   static RelayLock acquire(const std::string& path);
   /// Blocks until the holder is gone or `cancel_fd` is readable; nullopt when cancelled. Asks every 50 ms, since
-  /// flock() has no descriptor to poll, and follows the path when the file is replaced meanwhile. Throws moved.
-  static std::optional<RelayLock> wait(const std::string& path, int cancel_fd);
+  /// flock() has no descriptor to poll, and follows the path when the file is replaced meanwhile. Throws moved, and
+  /// busy where the holder is still there at the deadline.
+  static std::optional<RelayLock> wait(const std::string& path, int cancel_fd, SteadyTime deadline = SteadyTime::max());
   RelayLock(RelayLock&& other) noexcept;
   RelayLock& operator=(RelayLock&& other) noexcept;
   ~RelayLock();
