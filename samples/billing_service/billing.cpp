@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <txbox/base/error.hpp>
+
 namespace {
 
 [[noreturn]] void fail(sqlite3* db, const std::string& what) {
@@ -10,7 +12,9 @@ namespace {
 }
 
 void exec(sqlite3* db, const char* sql) {
-  if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail(db, sql);
+  const int result = sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
+  if (result == SQLITE_BUSY) throw txbox::Error(txbox::ErrorCode::busy, std::string(sql) + ": the database is locked");
+  if (result != SQLITE_OK) fail(db, sql);
 }
 
 }  // namespace

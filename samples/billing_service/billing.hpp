@@ -21,7 +21,7 @@ struct Finalize {
 class Billing {
  public:
   /// Makes the tables where they are missing. Borrows the connection: destroy it first. `invoices`: the topic; none for
-  /// no invoices. Throws where that is no topic.
+  /// no invoices. Throws where that is no topic, and txbox::Error(busy) while another program keeps the file locked.
   Billing(sqlite3* db, std::optional<std::string> invoices);
 
   /// Credits the order and adds its invoice. A throw is a failed attempt, and the consumer undoes what was written.

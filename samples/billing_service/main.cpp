@@ -5,11 +5,15 @@
 #include <cstdio>
 
 #include <exception>
+#include <functional>
+#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string_view>
 #include <thread>
+#include <utility>
 
+#include <txbox/base/error.hpp>
 #include <txbox/base/log.hpp>
 #include <txbox/inbox/consumer.hpp>
 
@@ -59,20 +63,45 @@ void say(txbox::LogLevel level, std::string_view text) {
   std::fprintf(stderr, "billing_service: %s%.*s\n", word, static_cast<int>(text.size()), text.data());
 }
 
+/// Another program may keep the database locked for longer than a statement waits (5 s). The consumer's run waits for
+/// it, however long that takes, and so does what comes before. False: a signal came first.
+bool through_locks(const std::stop_token& stop, const std::function<void()>& step) {
+  bool said = false;
+  while (true) {
+    try {
+      step();
+      return true;
+    } catch (const txbox::Error& error) {
+      if (error.code() != txbox::ErrorCode::busy) throw;
+    }
+    if (stop.stop_requested()) return false;
+    if (!std::exchange(said, true)) {
+      say(txbox::LogLevel::warning, "another program keeps the database locked; waiting for it");
+    }
+  }
+}
+
 void serve(const Options& options) {
   const StopSignals stop;
   auto kafka = options.kafka;
   kafka.emplace_back("bootstrap.servers", options.brokers);
-  txbox::inbox::Consumer consumer({.database = options.db, .group = options.group, .kafka = kafka, .log = say});
-  // After the consumer, so destroyed before it: it borrows the connection.
-  Billing billing(consumer.database(), options.invoices);
-  consumer.on(options.topic, [&](sqlite3*, const txbox::inbox::Message& message) { return billing.handle(message); });
+  std::optional<txbox::inbox::Consumer> consumer;
+  std::optional<Billing> billing;  // After the consumer, so destroyed before it: it borrows the connection.
+  const bool ready = through_locks(stop.token(), [&] {
+    if (!consumer) {
+      consumer.emplace(
+          txbox::inbox::ConsumerOptions{.database = options.db, .group = options.group, .kafka = kafka, .log = say});
+    }
+    billing.emplace(consumer->database(), options.invoices);
+  });
+  if (!ready) return;
+  consumer->on(options.topic, [&](sqlite3*, const txbox::inbox::Message& message) { return billing->handle(message); });
   if (options.drain) {
-    consumer.drain(stop.token());
+    consumer->drain(stop.token());
   } else {
-    consumer.run(stop.token());
+    consumer->run(stop.token());
   }
-  const auto counts = consumer.counts();
+  const auto counts = consumer->counts();
   std::printf("%lld orders applied, %lld copies of them skipped, %lld messages given up\n",
               static_cast<long long>(counts.applied), static_cast<long long>(counts.duplicates),
               static_cast<long long>(counts.dead_lettered));

@@ -67,6 +67,10 @@ class BillingService(ShopTest):
         self.addCleanup(child.kill)
         return child
 
+    def log(self):
+        with open(os.path.join(self.folder, "service.log"), encoding="utf-8") as log:
+            return log.read()
+
     def credited(self):
         return {account: (cents, orders) for account, cents, orders in
                 self.query("SELECT account, balance_cents, orders FROM accounts")}
@@ -174,6 +178,23 @@ class BillingService(ShopTest):
             self.assertEqual(service.wait(20), 0)
         # A clean leave: the partitions are free at once, nothing comes again.
         self.assertEqual(self.drain(), said(0, 0))
+
+    def test_a_program_that_keeps_the_file_locked_at_the_start_is_waited_for(self):
+        self.drain("--invoices", self.invoices)
+        self.send([("one", order(1))])
+        other = sqlite3.connect(self.db, isolation_level=None)
+        self.addCleanup(other.close)
+        other.execute("BEGIN IMMEDIATE")
+        service = self.start("--drain", "--invoices", self.invoices)
+        line = "another program keeps the database locked"
+        deadline = time.monotonic() + 30
+        while line not in self.log() and service.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)  # tidy: waits for a line of another process
+        self.assertIsNone(service.poll(), self.log())
+        other.execute("COMMIT")
+        self.assertEqual(service.wait(60), 0, self.log())
+        self.assertEqual(self.log().count(line), 1)
+        self.assert_credited_once([order(1)])
 
     def test_a_wrong_topic_for_the_invoices_ends_it_before_an_order_is_touched(self):
         self.send([("one", order(1))])
