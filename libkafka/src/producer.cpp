@@ -17,6 +17,7 @@
 #include <txbox/base/error.hpp>
 #include <txbox/kafka/errors.hpp>
 
+#include "connection_watch.hpp"
 #include "handles.hpp"
 #include "log_level.hpp"
 #include "producer_configuration.hpp"
@@ -77,7 +78,7 @@ HeadersHandle to_headers(std::span<const HeaderView> headers) {
 }  // namespace
 
 /// Everything that librdkafka's callbacks reach. They run inside poll() on the caller's thread only.
-/// Members die in reverse order: queue and topics before the client, the descriptor after it.
+/// Members die in reverse order: queue and topics before the client, descriptor and connections after it.
 struct Producer::State {
   explicit State(const ProducerOptions& options);
   ~State();
@@ -92,6 +93,7 @@ struct Producer::State {
 
   LogSink log;
   Descriptor descriptor;
+  ConnectionWatch connections{descriptor.number()};
   std::vector<DeliveryReport>* reports = nullptr;  ///< Set during poll().
   std::exception_ptr failure;                      ///< What a callback could not throw; poll() does.
   std::optional<ClientError> client_error;
@@ -109,6 +111,7 @@ Producer::State::State(const ProducerOptions& options) : log(options.log) {
   rd_kafka_conf_set_dr_msg_cb(configuration.get(), on_report);
   rd_kafka_conf_set_error_cb(configuration.get(), on_error);
   rd_kafka_conf_set_log_cb(configuration.get(), on_log);
+  connections.watch(configuration.get());
   std::array<char, 512> reason{};
   client.reset(rd_kafka_new(RD_KAFKA_PRODUCER, configuration.get(), reason.data(), reason.size()));
   if (!client) throw Error(ErrorCode::configuration, std::string("kafka configuration: ") + reason.data());
@@ -238,6 +241,8 @@ bool Producer::fatal() const noexcept {
 }
 
 std::optional<ClientError> Producer::take_client_error() { return std::exchange(state_->client_error, std::nullopt); }
+
+std::vector<ConnectionEnd> Producer::take_connection_ends() { return state_->connections.take(); }
 
 std::string Producer::cluster_id(std::chrono::milliseconds timeout) {
   char* id = rd_kafka_clusterid(state_->client.get(), static_cast<int>(not_negative(timeout).count()));

@@ -23,7 +23,8 @@ void Core::State::watch_outage() {
     outage = false;
     return;
   }
-  if (outage) return;
+  // The silence about rows on probation is about those rows.
+  if (outage || guard(ProducerKind::main).in_flight == 0) return;
   outage = true;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - progress_at).count();
   say(2, "no acknowledgement for " + std::to_string(seconds) + " s with " + std::to_string(handed_rows) +
@@ -80,6 +81,7 @@ void Core::step(SteadyTime steady, WallTime wall, const Event& event, Commands& 
         if constexpr (std::is_same_v<What, event::Reports>) state.on_reports(what.reports);
         if constexpr (std::is_same_v<What, event::ProducerReady>) state.on_producer_ready(what);
         if constexpr (std::is_same_v<What, event::TopicDescribed>) state.on_described(what);
+        if constexpr (std::is_same_v<What, event::ConnectionEnded>) state.on_connection_ended(what);
         if constexpr (std::is_same_v<What, event::Marked>) state.on_marked(what);
         if constexpr (std::is_same_v<What, event::Released>) state.on_released(what);
         if constexpr (std::is_same_v<What, event::StopRequested>) state.stopping = true;

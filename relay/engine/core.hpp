@@ -97,6 +97,12 @@ struct TopicDescribed {
   std::string topic;
   TopicFacts facts;
 };
+/// A connection of a producer ended soon after it was made, or could not be made (kafka::ConnectionEnd).
+struct ConnectionEnded {
+  ProducerKind producer = ProducerKind::main;
+  std::string broker;
+  bool came_up = false;
+};
 /// Answer to command::Mark, in the order of the commands. The runner repeats a marking that failed by itself.
 struct Marked {
   DatabaseIndex database = 0;
@@ -121,8 +127,8 @@ struct StopDeadline {};
 }  // namespace event
 
 using Event = std::variant<event::DatabaseOpened, event::Woken, event::RowsRead, event::ReadyRead, event::Reports,
-                           event::ProducerReady, event::TopicDescribed, event::Marked, event::Released, event::Tick,
-                           event::StopRequested, event::StopDeadline>;
+                           event::ProducerReady, event::TopicDescribed, event::ConnectionEnded, event::Marked,
+                           event::Released, event::Tick, event::StopRequested, event::StopDeadline>;
 
 namespace command {
 /// Read rows above `after`; at most one Read or ReadReady of a database is outstanding.
@@ -155,6 +161,7 @@ struct Rebuild {
   ProducerKind producer = ProducerKind::main;
   std::uint32_t next_generation = 0;
   std::chrono::milliseconds wait{0};
+  unsigned batch_halvings = 0;  ///< So often the size of the main producer's batches is to be halved.
 };
 struct Describe {
   std::vector<std::string> topics;

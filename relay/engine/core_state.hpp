@@ -23,17 +23,37 @@ namespace txbox::relay {
 
 /// rd_kafka_resp_err_t of what the core refuses by itself (this folder knows no librdkafka).
 namespace kafka_code {
+inline constexpr int kTransport = -195;
 inline constexpr int kUnknownPartition = -190;
 inline constexpr int kMsgSizeTooLarge = 10;
 inline constexpr int kInvalidTopic = 17;
 inline constexpr int kInvalidRecord = 87;
 }  // namespace kafka_code
 
+/// Connections to a broker that came up and ended soon, one after the other.
+struct BrokerEnds {
+  unsigned count = 0;
+  std::uint32_t first = 0;  ///< ProducerGuard::ended before the first of them.
+  SteadyTime last{};
+};
+
+/// A row that was handed over when nothing else was in flight, and nothing since.
+struct RowAlone {
+  DatabaseIndex database = 0;
+  std::int64_t row = 0;
+  std::int64_t acknowledgements = 0;  ///< Of all rows by then.
+  SteadyTime at{};
+};
+
 /// One producer instance as the order guard sees it.
 struct ProducerGuard {
   std::uint32_t generation = 0;
   bool broken = false;    ///< Failed once; nothing is handed over until ProducerReady.
   unsigned failures = 0;  ///< Rebuilds in a row without an acknowledgement between them.
+  std::int64_t in_flight = 0;
+  std::uint32_t ended = 0;  ///< Connections that came up and ended soon, ever.
+  std::map<std::string, BrokerEnds> ends;
+  std::optional<RowAlone> alone;
 };
 
 /// What there is to do when a hold was marked.
@@ -71,6 +91,12 @@ struct Stall {
   std::int64_t bytes = 0;              ///< A row of this size.
 };
 
+/// A ready row that is suspected, in the time when it has no slot.
+struct ReadySuspect {
+  std::optional<store::Lane> lane;
+  bool killer = false;
+};
+
 enum class Reading : std::uint8_t { none, rows, ready };
 
 struct Database {
@@ -97,8 +123,7 @@ struct Database {
   SteadyTime pass_began{};
   Stall pass_stall;
   bool last_was_ready = false;
-  std::map<std::int64_t, std::optional<store::Lane>>
-      ready_suspects;                            ///< A refused batch had them; outlives their slot.
+  std::map<std::int64_t, ReadySuspect> ready_suspects;
   std::set<std::int64_t> pass_suspects;          ///< Of them, those that the running pass has seen.
   std::vector<std::int64_t> done_while_reading;  ///< A ReadyRead under way may still show these as ready.
   std::set<store::Lane> held_while_reading;      ///< Likewise it may not show that these lanes have a new held row.
@@ -171,6 +196,16 @@ struct Core::State {
   std::int64_t sent = 0;
   std::int64_t possible_duplicates = 0;
   std::int64_t producer_rebuilds = 0;
+  std::int64_t acknowledgements = 0;
+  // Rows that may kill their connection (watchdog.cpp).
+  std::int64_t killer_suspects = 0;
+  bool turn_wanted = false;  ///< Rows were left because one is tried alone.
+  struct {
+    int acquitted = 0;
+    int convicted = 0;
+  } trial;                                   ///< Since there are suspects.
+  unsigned convictions_without_witness = 0;  ///< In a row.
+  unsigned batch_halvings = 0;
 
   // core.cpp
   Database& database(DatabaseIndex index);
@@ -224,6 +259,8 @@ struct Core::State {
   void on_reports(std::span<const event::Report> reports);
   void on_ack(Database& db, Slot& slot, const event::Report& report);
   void on_failure(Database& db, Slot& slot, const event::Report& report);
+  void refuse(Database& db, Slot& slot, std::string reason);
+  [[nodiscard]] static Slot* find_in_flight(Database& db, std::int64_t row);
   void suspect(Database& db, Slot& slot);
   void break_producer(ProducerKind kind);
   void on_producer_ready(const event::ProducerReady& event);
@@ -235,6 +272,16 @@ struct Core::State {
   void resolve(Database& db, Slot& slot);
   void check_lane_return(Database& db, store::Lane lane);
   void apply_rewind(Database& db);
+
+  // watchdog.cpp: rows that kill their connection.
+  void on_connection_ended(const event::ConnectionEnded& event);
+  void judge_alone(const RowAlone& row, const std::string& broker, unsigned ends);
+  void accuse(ProducerKind kind, const std::string& broker, BrokerEnds& ends);
+  void suspect_of_killing(Database& db, Slot& slot);
+  [[nodiscard]] bool must_wait_for_turn(ProducerKind kind);
+  void next_turn();
+  void no_longer_killer(bool acknowledged);
+  void convict(RowAlone row, const std::string& broker, unsigned ends);
 
   // marks.cpp
   void on_marked(const event::Marked& event);

@@ -90,7 +90,7 @@ bool Core::State::choose_producer(Database& db, const Slot& slot, Decision& deci
   if (entry != nullptr) decision.producer = entry->producer;
   // A lane without suspects goes back to the main producer as soon as nothing of it is in flight.
   const bool returning = entry != nullptr && entry->producer == ProducerKind::probation && entry->suspects == 0;
-  if (!returning && !guard(decision.producer).broken) return true;
+  if (!returning && !guard(decision.producer).broken && !must_wait_for_turn(decision.producer)) return true;
   if (entry != nullptr) entry->deferred = true;
   return false;
 }
@@ -168,7 +168,15 @@ void Core::State::hand_over(Database& db, Slot& slot, const Decision& decision, 
   if (slot.repeated) ++possible_duplicates;
   slot.state = SlotState::in_flight;
   slot.producer = decision.producer;
-  slot.generation = guard(decision.producer).generation;
+  ProducerGuard& producer = guard(decision.producer);
+  slot.generation = producer.generation;
+  slot.partition = decision.partition;
+  slot.ended_before = producer.ended;
+  producer.alone.reset();
+  if (producer.in_flight++ == 0) {
+    producer.alone = RowAlone{db.index, slot.id, acknowledgements, now};
+    if (slot.producer == ProducerKind::probation) producer.ends.clear();
+  }
   ++in_flight_rows;
   in_flight_bytes += slot.bytes;
   if (slot.has_lane && slot.producer == ProducerKind::probation) ++db.lanes.entry(slot.lane).in_flight;

@@ -23,6 +23,8 @@ constexpr std::int64_t kDefaultBytes = 1'000'000;
 // What may be sent to a topic that does not tell its limit: Kafka then refuses by itself. A request above a broker's
 // socket.request.max.bytes (100 MiB by default) would look like an outage instead.
 constexpr std::int64_t kUnknownMessageBytes = 100'000'000;
+// No broker that takes records at all takes requests of this size only.
+constexpr std::int64_t kLeastBatchBytes = 16'000;
 // Reports served before the loop looks at its other descriptors again.
 constexpr std::size_t kReportsAtOnce = 10'000;
 
@@ -34,6 +36,8 @@ std::uint64_t tag_of(DatabaseIndex database, std::int64_t row) {
   if (row < 0 || row >= kRowLimit) throw Error(ErrorCode::corrupt, "an outbox id is far above what commits can reach");
   return (std::uint64_t{database} << kRowBits) | static_cast<std::uint64_t>(row);
 }
+
+std::int64_t or_default(std::int64_t bytes) { return bytes == 0 ? kDefaultBytes : bytes; }
 
 std::size_t index_of(ProducerKind kind) noexcept { return static_cast<std::size_t>(kind); }
 
@@ -136,6 +140,7 @@ void KafkaSide::rebuild(const command::Rebuild& wish, SteadyTime now) {
   Slot& slot = slots_[index_of(wish.producer)];
   TXBOX_CHECK(slot.phase == Phase::running);
   slot.next_generation = wish.next_generation;
+  batch_halvings_ = wish.batch_halvings;
   slot.not_before = now + wish.wait;
   slot.purge_deadline = now + kPurgeDeadline;
   slot.phase = Phase::purging;
@@ -203,7 +208,6 @@ KafkaSide::Limits KafkaSide::wanted_limits() const noexcept {
 }
 
 bool KafkaSide::fits(const Slot& slot) const noexcept {
-  const auto or_default = [](std::int64_t bytes) { return bytes == 0 ? kDefaultBytes : bytes; };
   const Limits wanted = wanted_limits();
   // Only the direction that endangers something counts: a batch too large, or a record that may go and would not.
   const bool batch_fits = std::min(or_default(slot.batch_bytes), kDefaultBytes) <= or_default(wanted.batch_bytes);
@@ -215,6 +219,11 @@ void KafkaSide::make(ProducerKind kind) {
   const Limits limits = wanted_limits();
   options_.one_record_a_batch = kind == ProducerKind::probation;
   options_.batch_bytes_max = slot.batch_bytes = limits.batch_bytes;
+  if (kind == ProducerKind::main && batch_halvings_ > 0) {
+    const std::int64_t most = std::min(or_default(limits.batch_bytes), kDefaultBytes);
+    const std::int64_t smaller = std::max(kLeastBatchBytes, most >> batch_halvings_);
+    options_.batch_bytes_max = slot.batch_bytes = std::min(most, smaller);
+  }
   options_.message_bytes_max = slot.message_bytes = limits.message_bytes;
   slot.closed = false;
   slot.producer = std::make_unique<kafka::Producer>(options_);
@@ -239,6 +248,18 @@ std::size_t KafkaSide::in_queue() const noexcept {
   std::size_t records = 0;
   for (const Slot& slot : slots_) records += slot.producer ? slot.producer->in_queue() : 0;
   return records;
+}
+
+std::vector<event::ConnectionEnded> KafkaSide::take_connection_ends() {
+  std::vector<event::ConnectionEnded> ends;
+  for (const ProducerKind kind : {ProducerKind::main, ProducerKind::probation}) {
+    const Slot& slot = slots_[index_of(kind)];
+    if (!slot.producer || slot.phase != Phase::running) continue;
+    for (kafka::ConnectionEnd& end : slot.producer->take_connection_ends()) {
+      ends.push_back({kind, std::move(end.broker), end.came_up});
+    }
+  }
+  return ends;
 }
 
 std::optional<kafka::ClientError> KafkaSide::take_client_error() {

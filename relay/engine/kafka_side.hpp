@@ -52,6 +52,8 @@ class KafkaSide {
   [[nodiscard]] std::size_t in_queue() const noexcept;
   /// The newest client error of either, for words to a person.
   [[nodiscard]] std::optional<kafka::ClientError> take_client_error();
+  /// The connections that ended since the last call, of the producers that are in use.
+  [[nodiscard]] std::vector<event::ConnectionEnded> take_connection_ends();
 
  private:
   enum class Phase { running, purging, waiting };
@@ -83,6 +85,7 @@ class KafkaSide {
   std::array<Slot, 2> slots_;
   /// Of the usable topics: bytes a record or batch, 0: not told.
   std::map<std::string, std::int64_t, std::less<>> topic_limits_;
+  unsigned batch_halvings_ = 0;  ///< The main producer's batches are so much smaller than topics would allow.
   std::string last_topic_;
   std::vector<kafka::DeliveryReport> deliveries_;
   std::vector<event::Report> early_;  ///< Gathered while a full queue was waited for.

@@ -49,9 +49,11 @@ void Core::State::on_ready(const event::ReadyRead& event) {
 /// A suspect that is not ready any more (a person took it back) must not keep its lane on probation.
 void Core::State::forget_gone_suspects(Database& db) {
   for (auto next = db.ready_suspects.begin(); next != db.ready_suspects.end();) {
-    const auto [id, lane] = *next;
+    const auto [id, suspect] = *next;
+    const std::optional<store::Lane> lane = suspect.lane;
     const bool gone = !db.pass_suspects.contains(id) && !db.ready.contains(id);
     next = gone ? db.ready_suspects.erase(next) : std::next(next);
+    if (gone && suspect.killer) no_longer_killer(false);
     if (!gone || !lane) continue;
     --db.lanes.entry(*lane).suspects;
     check_lane_return(db, *lane);
@@ -90,7 +92,10 @@ bool Core::State::take_ready(Database& db, const store::OutboxRow& row, std::uin
   if (ready_must_wait(db, row, first_open)) return leave();
   if (open_rows() >= options.window_rows && open_rows() > 0) return false;
   Slot slot = make_slot(row);
-  slot.suspect = db.ready_suspects.contains(row.id);
+  if (const auto found = db.ready_suspects.find(row.id); found != db.ready_suspects.end()) {
+    slot.suspect = true;
+    slot.killer = found->second.killer;
+  }
   Decision decision = decide(db, row, slot, {.from_held = true, .is_new = true});
   if (decision.verdict == Verdict::stop) {
     db.pass_stall = decision.stall;

@@ -16,13 +16,8 @@ void Core::State::on_reports(std::span<const event::Report> reports) {
   std::array<bool, 2> failed{};
   for (const event::Report& report : reports) {
     Database& db = database(report.database);
-    Slot* slot = nullptr;
-    if (!db.ready.empty()) {
-      const auto found = db.ready.find(report.row);
-      if (found != db.ready.end()) slot = &found->second;
-    }
-    if (slot == nullptr) slot = db.window.find(report.row);
-    if (slot == nullptr || slot->state != SlotState::in_flight) continue;
+    Slot* slot = find_in_flight(db, report.row);
+    if (slot == nullptr) continue;
     if (report.kind == ReportKind::sent) {
       on_ack(db, *slot, report);
     } else if (report.generation == slot->generation && report.producer == slot->producer) {
@@ -36,9 +31,23 @@ void Core::State::on_reports(std::span<const event::Report> reports) {
   }
 }
 
+Slot* Core::State::find_in_flight(Database& db, std::int64_t row) {
+  Slot* slot = nullptr;
+  if (!db.ready.empty()) {
+    const auto found = db.ready.find(row);
+    if (found != db.ready.end()) slot = &found->second;
+  }
+  if (slot == nullptr) slot = db.window.find(row);
+  return slot != nullptr && slot->state == SlotState::in_flight ? slot : nullptr;
+}
+
 void Core::State::left_flight(Database& db, Slot& slot) {
   --in_flight_rows;
   in_flight_bytes -= slot.bytes;
+  if (--guard(slot.producer).in_flight == 0) {
+    guard(slot.producer).alone.reset();
+    if (slot.producer == ProducerKind::probation) next_turn();
+  }
   if (slot.has_lane && slot.producer == ProducerKind::probation) --db.lanes.entry(slot.lane).in_flight;
 }
 
@@ -51,6 +60,7 @@ void Core::State::resolve(Database& db, Slot& slot) {
   }
   if (!slot.suspect) return;
   slot.suspect = false;
+  if (std::exchange(slot.killer, false)) no_longer_killer(slot.state == SlotState::acked);
   db.ready_suspects.erase(slot.id);
   if (!slot.has_lane) return;
   --db.lanes.entry(slot.lane).suspects;
@@ -60,6 +70,7 @@ void Core::State::resolve(Database& db, Slot& slot) {
 void Core::State::on_ack(Database& db, Slot& slot, const event::Report& report) {
   left_flight(db, slot);
   progress_at = now;
+  ++acknowledgements;
   if (report.generation == guard(slot.producer).generation) guard(slot.producer).failures = 0;
   const auto& failed = db.failed[static_cast<std::size_t>(slot.producer)];
   if (slot.has_lane && !failed.empty()) {
@@ -92,14 +103,8 @@ void Core::State::on_failure(Database& db, Slot& slot, const event::Report& repo
   break_producer(slot.producer);
   const bool refused_for_good = report.kind == ReportKind::record_refused && slot.producer == ProducerKind::probation;
   if (refused_for_good) {
-    // Alone in its batch: the row itself is the offence. Where its key goes on without it, nothing overtook it.
-    if (options.on_refusal == OnRefusal::block) note_failed(db, slot);
-    ++slot.attempts;
-    const store::Lane lane = slot.lane;
-    const bool has_lane = slot.has_lane;
-    hold(db, slot, store::HeldState::parked, std::nullopt, error_text(report.error));
-    if (has_lane) check_lane_return(db, lane);
-    want_pass(db);
+    // Alone in its batch: the row itself is the offence.
+    refuse(db, slot, error_text(report.error));
     return;
   }
   note_failed(db, slot);
@@ -109,12 +114,24 @@ void Core::State::on_failure(Database& db, Slot& slot, const event::Report& repo
   to_unsent(db, slot);
 }
 
+/// Parks a row that is the offence. Where its key goes on without it, nothing overtook it.
+void Core::State::refuse(Database& db, Slot& slot, std::string reason) {
+  if (options.on_refusal == OnRefusal::block) note_failed(db, slot);
+  ++slot.attempts;
+  const store::Lane lane = slot.lane;
+  const bool has_lane = slot.has_lane;
+  hold(db, slot, store::HeldState::parked, std::nullopt, std::move(reason));
+  if (has_lane) check_lane_return(db, lane);
+  want_pass(db);
+}
+
 /// A row of a refused batch. Which one was the offence, the probation producer finds out, one row a batch.
 void Core::State::suspect(Database& db, Slot& slot) {
   if (slot.suspect) return;
   slot.suspect = true;
   if (db.ready.contains(slot.id)) {
-    db.ready_suspects.emplace(slot.id, slot.has_lane ? std::optional(slot.lane) : std::nullopt);
+    const auto lane = slot.has_lane ? std::optional(slot.lane) : std::nullopt;
+    db.ready_suspects.emplace(slot.id, ReadySuspect{.lane = lane});
   }
   if (!slot.has_lane) return;
   LaneEntry& entry = db.lanes.entry(slot.lane);
@@ -153,6 +170,7 @@ void Core::State::break_producer(ProducerKind kind) {
   command::Rebuild rebuild{kind, producer.generation + 1, std::chrono::milliseconds(0)};
   if (producer.failures > 0 && !stopping) rebuild.wait = kRebuild.wait(producer.failures - 1, random);
   ++producer.failures;
+  rebuild.batch_halvings = batch_halvings;
   out->other.emplace_back(rebuild);
   // A refusal may mean that a topic's limits were changed.
   if (kind == ProducerKind::main) topics.refresh_all(now);
@@ -162,6 +180,7 @@ void Core::State::on_producer_ready(const event::ProducerReady& event) {
   ProducerGuard& producer = guard(event.producer);
   producer.generation = event.generation;
   producer.broken = false;
+  producer.ends.clear();
   for (Database& db : databases) {
     abandon_flight(db, event.producer);
     take_back(db, event.producer);

@@ -22,6 +22,7 @@ void Runner::State::serve_reports() {
     serving.clear();
   }
   for (const event::ProducerReady& producer : ready) step(producer);
+  for (const event::ConnectionEnded& end : kafka.take_connection_ends()) step(end);
 }
 
 void Runner::State::use_cluster(const std::string& id) {

@@ -90,6 +90,7 @@ TopicChange TopicTable::usable(SteadyTime now, Topic& topic, const TopicFacts& f
     topic.message_bytes_max = facts.message_bytes_max;
     topic.compacted = facts.compacted;
   }
+  topic.usable_at = now;
   if (now < topic.trust_after) {
     topic.describe_at = topic.trust_after;
     if (topic.phase == TopicPhase::paused) return TopicChange::none;

@@ -29,6 +29,7 @@ struct Topic {
   TopicPhase phase = TopicPhase::unknown;
   bool describing = false;
   SteadyTime describe_at{};            ///< When to ask next, unless describing.
+  SteadyTime usable_at{};              ///< When it was last described as usable.
   SteadyTime trust_after{};            ///< "Usable" is not believed before: refusals said otherwise.
   unsigned tries = 0;                  ///< Unsuccessful descriptions in a row.
   unsigned refusals = 0;               ///< Refused by producers, without an acknowledgement since.

@@ -30,10 +30,13 @@ struct Slot {
   std::uint32_t topic = 0;
   std::uint32_t generation = 0;
   std::int32_t attempts = 0;
+  std::int32_t partition = 0;      ///< Where it was handed over to.
+  std::uint32_t ended_before = 0;  ///< So many connections of its producer had ended by then.
   SlotState state = SlotState::unsent;
   ProducerKind producer = ProducerKind::main;
   bool has_lane = false;
   bool suspect = false;   ///< It was in a refused batch; the probation producer finds out.
+  bool killer = false;    ///< Connections died while it was in flight: the probation producer tries it alone.
   bool handed = false;    ///< Was handed to a producer and counts as open in its topic.
   bool repeated = false;  ///< May be in Kafka already: handing it over again is a possible duplicate.
 };

@@ -102,6 +102,10 @@ void ModelBroker::process(ModelProducer& producer, const std::string& topic_name
     stream.cut = producer.fatal = true;
     return;
   }
+  if (std::any_of(batch.begin(), batch.end(), [](const ModelRecord& record) { return record.killer; })) {
+    producer.ended.push_back(true);  // No report, and the same again for ever.
+    return;
+  }
   const std::int64_t first_offset = topic.ends[static_cast<std::size_t>(partition)];
   for (ModelRecord record : batch) {
     ++topic.ends[static_cast<std::size_t>(partition)];
@@ -150,6 +154,14 @@ void ModelBroker::act(bool faults) {
   }
 }
 
+void ModelBroker::flap(ModelProducer& producer) {
+  // A broker that starts may die once more before it takes a record; in between nobody listens.
+  for (std::uint64_t more = random_.below(6); more > 0; --more) {
+    for (std::uint64_t ups = random_.below(3); ups > 0; --ups) producer.ended.push_back(true);
+    producer.ended.push_back(false);
+  }
+}
+
 void ModelBroker::fail_queued(ModelProducer& producer, const std::string& topic) {
   for (auto& [key, stream] : producer.streams) {
     if (key.first != topic) continue;
@@ -174,6 +186,7 @@ void ModelBroker::purge(ModelProducer& producer) {
 void ModelBroker::crash(ModelProducer& producer) {
   producer.alive = false;
   producer.reports.clear();
+  producer.ended.clear();
   producer.unreported.clear();
   for (auto& [key, stream] : producer.streams) stream.queue.clear();
 }

@@ -22,6 +22,7 @@ struct ModelRecord {
   std::string topic;
   std::int32_t partition = 0;
   bool poison = false;
+  bool killer = false;
   std::uint64_t landed_at = 0;  ///< Order over all partitions.
 };
 
@@ -49,6 +50,7 @@ struct ModelProducer {
   bool fatal = false;
   std::map<std::pair<std::string, std::int32_t>, ModelStream> streams;
   std::deque<relay::event::Report> reports;  ///< Not yet served.
+  std::deque<bool> ended;                    ///< Connections, not yet told of: whether each had come up.
   std::set<std::pair<relay::DatabaseIndex, std::int64_t>> unreported;
 };
 
@@ -69,6 +71,8 @@ class ModelBroker {
   void fail_queued(ModelProducer& producer, const std::string& topic);
   /// Purges: every row without a report gets one; requests on the wire may land later.
   void purge(ModelProducer& producer);
+  /// The broker goes away and comes back: connections die, and for a while none comes up.
+  void flap(ModelProducer& producer);
   void crash(ModelProducer& producer);
   void delete_topic(const std::string& topic);
   void make_topic(const std::string& topic, std::int32_t partitions);

@@ -23,6 +23,7 @@ struct ModelRow {
   std::optional<std::int64_t> deliver_at_ms;
   std::string payload;
   bool poison = false;  ///< The broker refuses it, and the batch that it is in.
+  bool killer = false;  ///< The broker closes the connection when it comes.
   bool malformed = false;
   [[nodiscard]] std::optional<store::Lane> lane() const;
 };
@@ -70,7 +71,7 @@ class ModelStore {
   void park(std::int64_t id);
   void skip(std::int64_t id);
   void retry(std::int64_t id);
-  void heal(std::int64_t id) { now_.rows.at(id).poison = false; }
+  void heal(std::int64_t id) { now_.rows.at(id).poison = now_.rows.at(id).killer = false; }
 
   [[nodiscard]] const std::map<std::int64_t, ModelRow>& rows() const { return now_.rows; }
   [[nodiscard]] const std::map<std::int64_t, store::Receipt>& receipts() const { return now_.receipts; }

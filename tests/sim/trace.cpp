@@ -54,6 +54,9 @@ void trace(const Event& event) {
           }
         } else if constexpr (std::is_same_v<What, event::ProducerReady>) {
           std::cerr << "new producer " << word(what.producer) << '.' << what.generation << '\n';
+        } else if constexpr (std::is_same_v<What, event::ConnectionEnded>) {
+          std::cerr << "connection of " << word(what.producer) << (what.came_up ? " ended" : " did not come up")
+                    << '\n';
         } else if constexpr (std::is_same_v<What, event::TopicDescribed>) {
           std::cerr << "topic " << what.topic << " state " << static_cast<int>(what.facts.state) << " partitions "
                     << what.facts.partitions << '\n';

@@ -75,7 +75,8 @@ void World::hand_over(const command::Produce& produce, const ModelRow& row) {
   if (tracing()) {
     trace("    produce " + std::to_string(produce.database) + "/" + std::to_string(row.id) + " lane " +
           std::to_string(row.lane().value_or(0)) + " to " + row.topic + "[" + std::to_string(produce.partition) + "] " +
-          (index == 0 ? "main" : "probation") + (shut_[index] ? " (shut)" : "") + (row.poison ? " (poison)" : ""));
+          (index == 0 ? "main" : "probation") + (shut_[index] ? " (shut)" : "") + (row.poison ? " (poison)" : "") +
+          (row.killer ? " (killer)" : ""));
   }
   if (shut_[index]) return;
   if (!stores_[produce.database].is_durable(row.id, row.nonce)) violated("P3: a row goes out before it is durable");
@@ -84,7 +85,7 @@ void World::hand_over(const command::Produce& produce, const ModelRow& row) {
     if (!weather_.races || !chance(4)) return;
     if (row.lane()) raced.emplace(produce.database, *row.lane());
   }
-  ModelRecord record{produce.database, row.id, row.nonce, row.topic, produce.partition, row.poison, 0};
+  ModelRecord record{produce.database, row.id, row.nonce, row.topic, produce.partition, row.poison, row.killer, 0};
   if (!broker_.produce(producer, record)) shut_[index] = true;
 }
 
@@ -204,6 +205,16 @@ void World::deliver_reports() {
   step(event::Reports{some});
 }
 
+void World::deliver_ends() {
+  const auto index = random_.below(2);
+  ModelProducer& producer = *producers_[index];
+  if (rebuilding_[index]) producer.ended.clear();
+  if (producer.ended.empty()) return;
+  const bool came_up = producer.ended.front();
+  producer.ended.pop_front();
+  step(event::ConnectionEnded{producer.kind, "broker", came_up});
+}
+
 void World::rebuild(ProducerKind kind) {
   const auto index = static_cast<std::size_t>(kind);
   if (!rebuilding_[index] || steady_ < rebuild_at_[index]) return;
@@ -269,7 +280,9 @@ void World::act() {
         step(answer);
       }
       return;
-    case 6: return deliver_reports();
+    case 6:
+      if (weather_.killers && chance(2)) return deliver_ends();
+      return deliver_reports();
     case 7:
       if (chance(3)) return describe();
       return rebuild(static_cast<ProducerKind>(random_.below(2)));

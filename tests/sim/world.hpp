@@ -21,6 +21,7 @@ namespace txbox::sim {
 struct Weather {
   bool broker_faults = false;  ///< Lost answers, producers that die of themselves.
   bool poison = false;
+  bool killers = false;        ///< Rows that kill their connection, and brokers that go away.
   bool topics_change = false;  ///< Missing, denied, back, grown.
   bool topics_recreated = false;
   bool crashes = false;
@@ -73,6 +74,7 @@ class World {
   void carry_out_marking(relay::DatabaseIndex index);
   void deliver_read(relay::DatabaseIndex index);
   void deliver_reports();
+  void deliver_ends();
   void rebuild(relay::ProducerKind kind);
   void describe();
   void check_bounds();

@@ -19,6 +19,7 @@ constexpr std::int64_t kMostRows = 60;
 void World::draw_weather() {
   weather_.broker_faults = chance(2);
   weather_.poison = chance(2);
+  weather_.killers = chance(3);
   weather_.topics_change = chance(3);
   weather_.topics_recreated = chance(10);
   weather_.crashes = chance(3);
@@ -42,8 +43,8 @@ void World::draw_weather() {
 }
 
 bool World::calm() const {
-  return !weather_.broker_faults && !weather_.poison && !weather_.topics_change && !weather_.topics_recreated &&
-         !weather_.crashes && !weather_.power_cuts && !weather_.races;
+  return !weather_.broker_faults && !weather_.poison && !weather_.killers && !weather_.topics_change &&
+         !weather_.topics_recreated && !weather_.crashes && !weather_.power_cuts && !weather_.races;
 }
 
 void World::commit_rows() {
@@ -58,12 +59,13 @@ void World::commit_rows() {
     if (chance(12)) row.partition = static_cast<std::int32_t>(random_.below(4));
     row.payload = std::string(random_.below(200), 'x');
     row.poison = weather_.poison && chance(12);
+    row.killer = weather_.killers && chance(20);
     row.malformed = weather_.poison && chance(60);
     if (weather_.scheduled && chance(6)) {
       row.deliver_at_ms = to_ms(wall_) + static_cast<std::int64_t>(random_.below(3'000)) - 500;
     }
     const bool no_key_on_compacted = !row.key && broker_.topics.at(row.topic).compacted;
-    if (row.poison || row.malformed || no_key_on_compacted) deserved.insert(row.nonce);
+    if (row.poison || row.killer || row.malformed || no_key_on_compacted) deserved.insert(row.nonce);
     store.commit(std::move(row));
   }
 }
@@ -133,6 +135,7 @@ void World::trouble() {
     broker_.make_topic("orders", broker_.topics.at("orders").partitions);
   }
   if (weather_.people && chance(40)) person();
+  if (weather_.killers && chance(30)) broker_.flap(*producers_[random_.below(2)]);
   if (weather_.crashes && chance(120)) crash(false);
   if (weather_.power_cuts && chance(200)) crash(true);
 }

@@ -41,6 +41,14 @@ struct ClientError {
   std::string text;
 };
 
+/// A connection to a broker that ended soon after it was made, or that was not made at all. Many in a row that
+/// `came_up` while a record waits say that the broker closes it because of what is sent: a request above its
+/// socket.request.max.bytes looks like this, for ever, and gives no report.
+struct ConnectionEnd {
+  std::string broker;    ///< HOST:PORT.
+  bool came_up = false;  ///< The broker had answered on it.
+};
+
 struct ProducerOptions {
   Properties properties;  ///< Come after our defaults; checked as check_producer_properties() does.
   /// The probation producer: batch.num.messages=1, so that a refusal names its record.
@@ -91,6 +99,8 @@ class Producer {
   [[nodiscard]] bool fatal() const noexcept;
   /// The newest specific client error since the last call (never _ALL_BROKERS_DOWN).
   [[nodiscard]] std::optional<ClientError> take_client_error();
+  /// The connections that ended since the last call, in order; report_descriptor() tells of them as well.
+  [[nodiscard]] std::vector<ConnectionEnd> take_connection_ends();
 
   /// The cluster's id; empty when not known within the timeout.
   [[nodiscard]] std::string cluster_id(std::chrono::milliseconds timeout);

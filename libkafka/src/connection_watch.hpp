@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <librdkafka/rdkafka.h>
+
+#include <txbox/kafka/producer.hpp>
+
+namespace txbox::kafka {
+
+/// Follows the connections of one client. librdkafka's error events say less: equal ones that follow each other are
+/// held back, and their texts differ between versions.
+class ConnectionWatch {
+ public:
+  /// `wake` becomes readable (an eventfd) when there is something to take. It must outlive the client.
+  explicit ConnectionWatch(int wake) : wake_(wake) {}
+
+  /// Before the client is made of the configuration; `this` must outlive the client.
+  void watch(rd_kafka_conf_t* configuration);
+  /// What ended since the last call, in order. From any thread.
+  [[nodiscard]] std::vector<ConnectionEnd> take();
+
+ private:
+  struct Connection {
+    bool up = false;
+    std::chrono::steady_clock::time_point up_since;
+  };
+
+  static rd_kafka_resp_err_t on_new(rd_kafka_t* client, const rd_kafka_conf_t* configuration, void* opaque,
+                                    char* reason, size_t reason_size);
+  static rd_kafka_resp_err_t on_state(rd_kafka_t* client, std::int32_t broker, const char* protocol, const char* name,
+                                      int port, const char* state, void* opaque);
+  void changed(std::string broker, std::string_view state);
+
+  int wake_;
+  std::mutex mutex_;  ///< librdkafka's broker threads tell of their own connections.
+  std::map<std::string, Connection> connections_;
+  std::vector<ConnectionEnd> ends_;
+};
+
+}  // namespace txbox::kafka
