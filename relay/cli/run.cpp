@@ -33,6 +33,7 @@ struct RunFlags {
   bool drain = false;
   std::string timeout;
   bool standby = false;
+  std::string on_refusal = "block";
   std::string id_header = "id";
   std::string log_level = "info";
   std::string log_format = "text";
@@ -41,8 +42,9 @@ struct RunFlags {
 /// Every option of `run` as the environment names it.
 const std::vector<std::string>& run_variables() {
   static const std::vector<std::string> variables{
-      "OUTBOX_RELAY_DB",      "OUTBOX_RELAY_BROKERS",   "OUTBOX_RELAY_DRAIN",     "OUTBOX_RELAY_TIMEOUT",
-      "OUTBOX_RELAY_STANDBY", "OUTBOX_RELAY_ID_HEADER", "OUTBOX_RELAY_LOG_LEVEL", "OUTBOX_RELAY_LOG_FORMAT"};
+      "OUTBOX_RELAY_DB",        "OUTBOX_RELAY_BROKERS",   "OUTBOX_RELAY_DRAIN",
+      "OUTBOX_RELAY_TIMEOUT",   "OUTBOX_RELAY_STANDBY",   "OUTBOX_RELAY_ON_REFUSAL",
+      "OUTBOX_RELAY_ID_HEADER", "OUTBOX_RELAY_LOG_LEVEL", "OUTBOX_RELAY_LOG_FORMAT"};
   return variables;
 }
 
@@ -85,6 +87,7 @@ RunnerOptions runner_options(const RunFlags& flags, StopSignals& signals, const 
   options.state_directory = store::default_state_directory();
   options.stop_descriptor = signals.descriptor();
   options.take_stop_requests = [&signals] { return signals.take(); };
+  options.core.on_refusal = flags.on_refusal == "skip" ? OnRefusal::skip : OnRefusal::block;
   options.core.seed = random_seed();
   options.log = log;
   return options;
@@ -143,6 +146,13 @@ void add_run_command(CLI::App& app, Action& chosen) {
       ->envname("OUTBOX_RELAY_TIMEOUT");
   command->add_flag("--standby", flags->standby, "Wait while another relay holds the file")
       ->envname("OUTBOX_RELAY_STANDBY");
+  command
+      ->add_option("--on-refusal", flags->on_refusal,
+                   "What becomes of the key of a row that Kafka refuses, once the row is parked: it waits (block), or "
+                   "goes on without it (skip)")
+      ->check(CLI::IsMember({"block", "skip"}))
+      ->envname("OUTBOX_RELAY_ON_REFUSAL")
+      ->capture_default_str();
   command->add_option("--id-header", flags->id_header, "Header that carries the event id")
       ->check(is_header)
       ->envname("OUTBOX_RELAY_ID_HEADER")

@@ -134,6 +134,42 @@ TEST_CASE("a skipped row frees its key at once, while the relay runs, and is nev
   CHECK(reader.read_all(topic).size() == 3);
 }
 
+TEST_CASE("with --on-refusal skip a key goes on without its refused row, and a person can still send that") {
+  const std::string topic = new_mock_topic();
+  Shop shop;
+  shop.add(topic, "poisoned", "refused");
+  shop.add(topic, "poisoned", "second");
+  // The batch of both at the main producer, and the first row alone.
+  mock_kafka().fail_produce(kMessageSizeTooLarge, 2);
+  RelayProcess process(shop.folder, shop.run_arguments({"--on-refusal", "skip"}));
+  KafkaReader reader(mock_kafka().bootstrap_servers());
+  REQUIRE(reader.await(topic, 1).size() == 1);
+  shop.add(topic, "poisoned", "third");
+  REQUIRE(reader.await(topic, 2).size() == 2);
+  CHECK(shop.count_in_state("parked") == 1);
+  CHECK(shop.count_in_state("blocked") == 0);
+  CHECK(shop.app.text("SELECT last_error FROM outbox_status WHERE id = 1").value().starts_with("MSG_SIZE_TOO_LARGE"));
+  CHECK(person(shop, "retry", {event_id(shop, 1)}).code == 0);
+  const std::vector<ReadRecord> records = reader.await(topic, 3);
+  REQUIRE(records.size() == 3);
+  CHECK(text_of(records[0]) == "second");
+  CHECK(text_of(records[1]) == "third");
+  CHECK(text_of(records[2]) == "refused");
+  CHECK(is_redriven(records[2]));
+  CHECK_FALSE(is_redriven(records[1]));
+  stop(process);
+  CHECK(shop.count_in_state("sent") == 3);
+}
+
+TEST_CASE("a key that was blocked waits on when refused rows are skipped from now on") {
+  const std::string topic = new_mock_topic();
+  PoisonedShop shop(topic);
+  shop.add(topic, "poisoned", "fourth");
+  CHECK(relay(shop.folder, shop.run_arguments({"--drain", "--on-refusal", "skip"})).code == 3);
+  CHECK(shop.count_in_state("blocked") == 3);
+  CHECK(relay(shop.folder, shop.run_arguments({"--drain", "--on-refusal", "sometimes"})).code == 2);
+}
+
 TEST_CASE("what a person decides while no relay runs holds for the next one") {
   const std::string topic = new_mock_topic();
   PoisonedShop shop(topic);
