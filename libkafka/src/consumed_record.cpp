@@ -60,17 +60,22 @@ std::optional<BytesView> ConsumedRecord::last_header(const std::string& name) co
 
 Headers ConsumedRecord::headers() const {
   Headers result;
-  const rd_kafka_headers_t* headers = headers_of(message_.get());
-  if (headers == nullptr) return result;
-  result.reserve(rd_kafka_header_cnt(headers));
-  const char* name = nullptr;
-  const void* value = nullptr;
-  std::size_t size = 0;
-  for (std::size_t i = 0; rd_kafka_header_get_all(headers, i, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
-       ++i) {
-    result.add(name, Bytes(view_of(value, size)));
-  }
+  copy_headers(result);
   return result;
+}
+
+void ConsumedRecord::copy_headers(Headers& into) const {
+  const rd_kafka_headers_t* headers = headers_of(message_.get());
+  const std::size_t count = headers == nullptr ? 0 : rd_kafka_header_cnt(headers);
+  into.resize(count);
+  for (std::size_t at = 0; at < count; ++at) {
+    const char* name = nullptr;
+    const void* value = nullptr;
+    std::size_t size = 0;
+    rd_kafka_header_get_all(headers, at, &name, &value, &size);
+    into[at].name = name;
+    into[at].value.assign(view_of(value, size));
+  }
 }
 
 }  // namespace txbox::kafka

@@ -160,6 +160,11 @@ TEST_CASE("a record keeps null, empty and bytes apart, and outlives polls and it
   CHECK(records[0].payload() == BytesView(""));
   CHECK(records[0].headers() ==
         txbox::Headers{{"twice", Bytes()}, {"twice", Bytes("")}, {"b", any_bytes}, {"", Bytes("x")}});
+  txbox::Headers used{{"of another", Bytes("record")}, {"b", Bytes("long before")}};
+  records[0].copy_headers(used);
+  CHECK(used == records[0].headers());
+  records[1].copy_headers(used);
+  CHECK(used.empty());
   CHECK(records[0].last_header("twice") == BytesView(""));
   CHECK(records[0].last_header("b") == BytesView(any_bytes));
   CHECK(records[0].last_header("") == BytesView("x"));

@@ -51,19 +51,21 @@ std::string KafkaSide::join(const std::stop_token& stop) {
     if (long_silence && !std::exchange(said, true) && options_.log) {
       options_.log(LogLevel::warning, "Kafka does not answer yet; waiting for it");
     }
-    static_cast<void>(poll(0ms));  // The reason, where the client knows one.
+    Message none;
+    static_cast<void>(poll(0ms, none));  // The reason, where the client knows one.
   }
   return {};
 }
 
-std::optional<Polled> KafkaSide::poll(std::chrono::milliseconds timeout) {
+std::optional<Polled> KafkaSide::poll(std::chrono::milliseconds timeout, Message& message) {
   auto polled = consumer_.poll(timeout);
   if (!polled) return std::nullopt;
   return std::visit(
-      [this](auto& what) -> std::optional<Polled> {
+      [this, &message](auto& what) -> std::optional<Polled> {
         using What = std::decay_t<decltype(what)>;
         if constexpr (std::is_same_v<What, kafka::consumer_event::Record>) {
-          return message_of(what.record);
+          fill(message, what.record);
+          return Filled{};
         } else if constexpr (std::is_same_v<What, kafka::consumer_event::Assigned>) {
           event::Assigned assigned;
           for (const kafka::Place& place : what.places) assigned.places.push_back(to_core(place));
@@ -98,17 +100,17 @@ std::optional<Polled> KafkaSide::poll(std::chrono::milliseconds timeout) {
       *polled);
 }
 
-Message KafkaSide::message_of(const kafka::ConsumedRecord& record) const {
-  Message message;
+/// Whatever the message held before: only its memory stays.
+void KafkaSide::fill(Message& message, const kafka::ConsumedRecord& record) const {
   message.topic = record.topic();
   message.partition = record.partition();
   message.offset = record.offset();
   message.timestamp_ms = record.timestamp_ms();
-  message.key = Bytes(record.key());
-  message.payload = Bytes(record.payload());
-  message.headers = record.headers();
-  if (const auto id = event_id_in(message.headers, options_.id_headers)) message.event_id = *id;
-  return message;
+  message.key.assign(record.key());
+  message.payload.assign(record.payload());
+  record.copy_headers(message.headers);
+  message.event_id = event_id_in(message.headers, options_.id_headers).value_or(std::string_view());
+  message.attempt = 1;
 }
 
 void KafkaSide::hint(int error, const std::string& topic, const std::string& text) {

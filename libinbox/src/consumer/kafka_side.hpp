@@ -18,8 +18,10 @@
 
 namespace txbox::inbox::consumer {
 
+/// The caller's message was filled with a record.
+struct Filled {};
 /// A record, or what the core is told of instead of one.
-using Polled = std::variant<Message, Event>;
+using Polled = std::variant<Filled, Event>;
 
 /// What the core's commands do to Kafka, and Kafka's events in the core's words. Hints about silence (a broker that is
 /// away, a topic that is missing) go to the log, each once in half a minute. One thread.
@@ -32,9 +34,9 @@ class KafkaSide {
   /// for.
   [[nodiscard]] std::string join(const std::stop_token& stop);
 
-  /// At most one thing; nothing after `timeout`, or where an event was words for the log alone. Throws where this
-  /// member is at its end.
-  [[nodiscard]] std::optional<Polled> poll(std::chrono::milliseconds timeout);
+  /// At most one thing, a record goes into `message`; nothing after `timeout`, or where an event was words for the log
+  /// alone. Throws where this member is at its end.
+  [[nodiscard]] std::optional<Polled> poll(std::chrono::milliseconds timeout, Message& message);
 
   /// Kafka's part of event::PositionsLoaded. Those whose leader does not answer are taken out of `places`, whose order
   /// may change. Throws broker_unavailable where none is left.
@@ -50,7 +52,7 @@ class KafkaSide {
   [[nodiscard]] static kafka::Place to_kafka(const Place& place) {
     return {.topic = place.topic, .partition = place.partition};
   }
-  [[nodiscard]] Message message_of(const kafka::ConsumedRecord& record) const;
+  void fill(Message& message, const kafka::ConsumedRecord& record) const;
   void hint(int error, const std::string& topic, const std::string& text);
 
   const ConsumerOptions& options_;

@@ -77,17 +77,19 @@ bool Loop::join(const std::stop_token& stop) {
 
 void Loop::poll_once() {
   // What is there is taken without asking clocks and partitions how long it may be waited for.
-  auto polled = kafka_.poll(0ms);
+  auto polled = kafka_.poll(0ms, messages_.spare());
   if (!polled) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(core_.next_tick() - system_clock().steady_now());
-    if (left > 0ms) polled = kafka_.poll(std::min<std::chrono::milliseconds>(left, kLongestPoll));
+    if (left > 0ms) polled = kafka_.poll(std::min<std::chrono::milliseconds>(left, kLongestPoll), messages_.spare());
   }
   if (!polled) return step(event::PollIdle{});
-  if (auto* message = std::get_if<Message>(&*polled)) return arrive(std::move(*message));
+  if (std::holds_alternative<Filled>(*polled)) return arrive();
   step(std::move(std::get<Event>(*polled)));
 }
 
-void Loop::arrive(Message&& message) {
+/// The spare message was filled.
+void Loop::arrive() {
+  Message& message = messages_.spare();
   if (message.event_id.empty() && options_.missing_id == MissingId::coordinates) {
     message.event_id = event_id_of_place(cluster_id_, message);
   }
@@ -97,7 +99,7 @@ void Loop::arrive(Message&& message) {
                          .bytes = bytes_of(message),
                          .has_id = !message.event_id.empty(),
                          .has_prepare = static_cast<bool>(subscription_of(newest_topic_).prepare)};
-  messages_.add(arrived.place, std::move(message));
+  messages_.add_spare(arrived.place);
   step(std::move(arrived));
 }
 

@@ -37,7 +37,7 @@ class Loop {
  private:
   [[nodiscard]] bool join(const std::stop_token& stop);
   void poll_once();
-  void arrive(Message&& message);
+  void arrive();
   void step(Event event);
   /// Of a topic that was subscribed to: no record of another one comes.
   [[nodiscard]] const Subscription& subscription_of(InternedName topic);

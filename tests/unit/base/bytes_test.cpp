@@ -36,3 +36,14 @@ TEST_CASE("the last header of a name wins a lookup, and order and repeats are ke
   CHECK(headers.last("c") == nullptr);
   CHECK(headers.size() == 3);
 }
+
+TEST_CASE("assigned bytes are null, empty or bytes as what they come from, whatever was there before") {
+  Bytes bytes("something longer than a string keeps in itself");
+  bytes.assign(BytesView(std::string_view("short")));
+  CHECK(bytes == Bytes("short"));
+  bytes.assign(nullptr);
+  CHECK(bytes == Bytes(nullptr));
+  bytes.assign(BytesView(std::string_view("")));
+  CHECK(bytes == Bytes(""));
+  CHECK_FALSE(bytes.is_null());
+}

@@ -53,6 +53,12 @@ class Bytes {
       : value_(reinterpret_cast<const char*>(bytes.data()), bytes.size()), null_(false) {}
   explicit Bytes(BytesView view) : value_(view.view()), null_(view.is_null()) {}
 
+  /// Copies into the memory that is there, where it suffices.
+  void assign(BytesView view) {
+    value_.assign(view.view());
+    null_ = view.is_null();
+  }
+
   [[nodiscard]] bool is_null() const noexcept { return null_; }
   [[nodiscard]] std::size_t size() const noexcept { return value_.size(); }
   [[nodiscard]] std::string_view view() const noexcept { return value_; }

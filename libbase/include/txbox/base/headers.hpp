@@ -27,6 +27,10 @@ class Headers {
 
   void reserve(std::size_t headers) { headers_.reserve(headers); }
   void add(std::string name, Bytes value) { headers_.push_back({std::move(name), std::move(value)}); }
+  /// For a list that is filled again and again: the headers that stay keep their memory, and are written anew with
+  /// operator[].
+  void resize(std::size_t headers) { headers_.resize(headers); }
+  [[nodiscard]] Header& operator[](std::size_t at) noexcept { return headers_[at]; }
   [[nodiscard]] bool empty() const noexcept { return headers_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return headers_.size(); }
   [[nodiscard]] const_iterator begin() const noexcept { return headers_.begin(); }

@@ -59,7 +59,8 @@ class ConsumedRecord {
   [[nodiscard]] BytesView payload() const noexcept;
   /// The value of the last header of that name, as Kafka's own lastHeader(); empty when there is none.
   [[nodiscard]] std::optional<BytesView> last_header(const std::string& name) const;
-  [[nodiscard]] Headers headers() const;  ///< All of them in their order, copied.
+  [[nodiscard]] Headers headers() const;   ///< All of them in their order, copied.
+  void copy_headers(Headers& into) const;  ///< As headers(), into the memory of what was there.
 
  private:
   struct Destroy {
