@@ -67,6 +67,15 @@ void set_limits(rd_kafka_conf_t* configuration, const ProducerOptions& options) 
 
 std::span<const Setting> guaranteed_producer_settings() noexcept { return kGuaranteed; }
 
+Properties producer_settings() {
+  Properties properties;
+  for (const std::span<const Setting> settings :
+       {std::span<const Setting>(kGuaranteed), std::span<const Setting>(kDefaults)}) {
+    for (const Setting& setting : settings) properties.emplace_back(setting.property, setting.value);
+  }
+  return properties;
+}
+
 ConfigurationHandle producer_configuration(const ProducerOptions& options) {
   check_brokers(options.properties);
   check_producer_properties(options.properties);

@@ -45,6 +45,13 @@ void check_producer_properties(const Properties& properties) {
   check_properties(properties, {.guaranteed = guaranteed_producer_settings(), .rules = kRules, .owned = {}});
 }
 
+std::vector<std::pair<std::string, std::string>> producer_rules() {
+  std::vector<std::pair<std::string, std::string>> rules;
+  rules.reserve(kRules.size());
+  for (const Rule& rule : kRules) rules.emplace_back(rule.property, rule.reason);
+  return rules;
+}
+
 std::string library_version() { return rd_kafka_version_str(); }
 
 }  // namespace txbox::kafka

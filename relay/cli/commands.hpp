@@ -15,6 +15,8 @@ using Action = std::function<ExitCode()>;
 
 /// Each adds one subcommand with its flags and sets `chosen` when a person uses it. `chosen` outlives the parse.
 void add_adopt_command(CLI::App& app, Action& chosen);
+/// `config`, and the commands below it.
+void add_config_command(CLI::App& app, Action& chosen);
 void add_demo_command(CLI::App& app, Action& chosen);
 /// `inbox`, and the commands below it.
 void add_inbox_command(CLI::App& app, Action& chosen);

@@ -77,6 +77,15 @@ JsonObject& JsonObject::list(std::string_view name, std::span<const JsonObject> 
   return add(name, "[" + items + "]");
 }
 
+JsonObject& JsonObject::texts(std::string_view name, std::span<const std::string> values) {
+  std::string items;
+  for (const std::string& value : values) {
+    if (!items.empty()) items += ',';
+    items += bytes_value(BytesView(std::string_view(value)));
+  }
+  return add(name, "[" + items + "]");
+}
+
 JsonObject& JsonObject::words(std::string_view name, std::span<const std::string_view> values) {
   std::string items;
   for (const std::string_view value : values) {

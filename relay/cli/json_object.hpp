@@ -25,6 +25,7 @@ class JsonObject {
   JsonObject& bytes(std::string_view name, BytesView value);
   /// A list of objects.
   JsonObject& list(std::string_view name, std::span<const JsonObject> values);
+  JsonObject& texts(std::string_view name, std::span<const std::string> values);
   /// A list of words of the program's own.
   JsonObject& words(std::string_view name, std::span<const std::string_view> values);
 

@@ -28,6 +28,7 @@ Examples:
   outbox-relay status --db shop.db
   outbox-relay ls --db shop.db --state parked
   outbox-relay retry --db shop.db --topic orders
+  outbox-relay config init > relay.toml
   outbox-relay inbox status --db billing.db
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 a check did not hold, 20 file moved or deleted, 21 corrupt or not a database,
@@ -55,6 +56,7 @@ int run_command_line(int argc, char** argv) {
   add_skip_command(app, chosen);
   add_prune_command(app, chosen);
   add_adopt_command(app, chosen);
+  add_config_command(app, chosen);
   add_inbox_command(app, chosen);
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   const std::string hint = help_hint(app, arguments);

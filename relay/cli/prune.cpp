@@ -12,10 +12,10 @@
 #include <txbox/store/outbox_tools.hpp>
 
 #include "relay/cli/commands.hpp"
-#include "relay/cli/duration.hpp"
 #include "relay/cli/help_examples.hpp"
 #include "relay/cli/open_file.hpp"
 #include "relay/cli/user_name.hpp"
+#include "relay/config/duration.hpp"
 
 namespace txbox::relay {
 

@@ -11,10 +11,10 @@
 #include <txbox/base/error.hpp>
 
 #include "relay/cli/commands.hpp"
-#include "relay/cli/duration.hpp"
 #include "relay/cli/open_file.hpp"
 #include "relay/cli/status_output.hpp"
 #include "relay/cli/whole_number.hpp"
+#include "relay/config/duration.hpp"
 
 namespace txbox::relay {
 

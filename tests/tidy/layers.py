@@ -30,10 +30,11 @@ ALLOWED = {
 }
 # What applications include: a library of someone else's there would become everybody's business.
 PUBLIC_HEADERS = ("libbase/include/", "libooutbox/include/", "libinbox/include/")
-# Inside the relay: the engine knows no command line, and the demo is a command like any other.
+# Inside the relay: the engine knows no command line and no file of settings, and the demo is a command like any other.
 INSIDE_RELAY = {
     "relay/engine/": {"engine"},
-    "relay/cli/": {"engine", "cli", "demo"},
+    "relay/config/": {"config"},
+    "relay/cli/": {"engine", "config", "cli", "demo"},
     "relay/demo/": {"engine", "cli", "demo"},
 }
 

@@ -7,8 +7,7 @@
 #include <librdkafka/rdkafka.h>
 
 #include <txbox/base/error.hpp>
-
-#include "property_names.hpp"
+#include <txbox/kafka/settings.hpp>
 
 namespace txbox::test {
 namespace {

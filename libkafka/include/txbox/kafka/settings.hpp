@@ -24,6 +24,16 @@ void check_consumer_properties(const Properties& properties);
 /// Properties whose value is a secret (sasl.password, ssl.key.password, ...).
 [[nodiscard]] bool is_secret(std::string_view property) noexcept;
 
+/// The name of every property, aliases included, that the linked librdkafka documents.
+[[nodiscard]] std::vector<std::string> property_names();
+/// The name behind an alias ("request.required.acks" of "acks"); any other name is its own.
+[[nodiscard]] std::string first_name(const std::string& property);
+
+/// What the relay's producer sets by itself: what its promises rest on, then its defaults.
+[[nodiscard]] Properties producer_settings();
+/// For each property that may not be what it likes: why.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> producer_rules();
+
 [[nodiscard]] std::string library_version();  ///< Of the librdkafka linked at run time.
 
 }  // namespace txbox::kafka

@@ -1,4 +1,4 @@
-#include "relay/cli/duration.hpp"
+#include "relay/config/duration.hpp"
 
 #include <array>
 #include <charconv>

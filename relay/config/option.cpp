@@ -1,0 +1,155 @@
+#include "relay/config/option.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "relay/config/duration.hpp"
+#include "relay/config/size.hpp"
+#include "relay/config/truth.hpp"
+
+namespace txbox::relay {
+
+namespace {
+
+std::string header_objection(std::string_view name) {
+  if (name.empty()) return "the name of a header is wanted";
+  return name.starts_with("txbox-") ? "another name is wanted: the relay's own headers begin with txbox-" : "";
+}
+
+std::string window_objection(std::string_view text) {
+  const auto bytes = parse_size(std::string(text));
+  return bytes && *bytes >= (std::int64_t{1} << 20) ? "" : "at least 1MiB is wanted, so that a large row fits";
+}
+
+constexpr std::array kOptions{
+    Option{.name = "db",
+           .flag = "--db",
+           .variable = "OUTBOX_RELAY_DB",
+           .type = OptionType::list,
+           .example = R"(["/var/lib/shop/shop.db"])",
+           .help = "The database file; may be repeated"},
+    Option{.name = "kafka.bootstrap.servers",
+           .flag = "--brokers",
+           .variable = "OUTBOX_RELAY_BROKERS",
+           .example = R"("kafka-1:9092,kafka-2:9092")",
+           .help = "Kafka's bootstrap servers: HOST:PORT[,HOST:PORT...]",
+           .while_running = true},
+    Option{.name = "relay.standby",
+           .flag = "--standby",
+           .variable = "OUTBOX_RELAY_STANDBY",
+           .type = OptionType::truth,
+           .standard = "false",
+           .help = "Wait while another relay holds the file"},
+    Option{.name = "relay.on_refusal",
+           .flag = "--on-refusal",
+           .variable = "OUTBOX_RELAY_ON_REFUSAL",
+           .type = OptionType::word,
+           .words = "block|skip",
+           .standard = "block",
+           .help = "What becomes of the key of a row that Kafka refuses, once the row is parked: it waits (block), or "
+                   "goes on without it (skip)"},
+    Option{.name = "relay.id_header",
+           .flag = "--id-header",
+           .variable = "OUTBOX_RELAY_ID_HEADER",
+           .standard = "id",
+           .help = "Header that carries the event id",
+           .objection = header_objection},
+    Option{.name = "relay.window_bytes",
+           .variable = "OUTBOX_RELAY_WINDOW_BYTES",
+           .type = OptionType::size,
+           .standard = "16MiB",
+           .help = "Bytes that are given to Kafka's client and not yet acknowledged; bounds the memory in an outage",
+           .objection = window_objection},
+    Option{.name = "log.level",
+           .flag = "--log-level",
+           .variable = "OUTBOX_RELAY_LOG_LEVEL",
+           .type = OptionType::word,
+           .words = "debug|info|warning|error",
+           .standard = "info",
+           .help = "Least level of the log",
+           .while_running = true},
+    Option{.name = "log.format",
+           .flag = "--log-format",
+           .variable = "OUTBOX_RELAY_LOG_FORMAT",
+           .type = OptionType::word,
+           .words = "text|json",
+           .standard = "text",
+           .help = "How the log is written"},
+    Option{.name = "drain",
+           .in_file = false,
+           .flag = "--drain",
+           .variable = "OUTBOX_RELAY_DRAIN",
+           .type = OptionType::truth,
+           .standard = "false",
+           .help = "Stop when all that was there at the start is sent, held or not yet due"},
+    Option{.name = "timeout",
+           .in_file = false,
+           .flag = "--timeout",
+           .variable = "OUTBOX_RELAY_TIMEOUT",
+           .type = OptionType::duration,
+           .help = "With --drain: exit 75 after this long"},
+    Option{.name = "config",
+           .in_file = false,
+           .flag = "--config",
+           .variable = "OUTBOX_RELAY_CONFIG",
+           .help = "A configuration file (TOML); flags and environment win over it"},
+};
+
+std::string words_with_or(std::string_view words) {
+  std::string text;
+  for (;;) {
+    const std::size_t end = words.find('|');
+    const bool last = end == std::string_view::npos;
+    if (!text.empty()) text += last ? " or " : ", ";
+    text += words.substr(0, end);
+    if (last) return text;
+    words.remove_prefix(end + 1);
+  }
+}
+
+bool is_among(std::string_view words, std::string_view value) {
+  return !value.empty() && value.find('|') == std::string_view::npos &&
+         ("|" + std::string(words) + "|").find("|" + std::string(value) + "|") != std::string::npos;
+}
+
+bool is_of_type(const Option& option, const std::string& value) {
+  switch (option.type) {
+    case OptionType::text:
+    case OptionType::list: return !value.empty();
+    case OptionType::word: return is_among(option.words, value);
+    case OptionType::truth: return parse_truth(value).has_value();
+    case OptionType::duration: return parse_duration(value).has_value();
+    case OptionType::size: return parse_size(value).has_value();
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const Option> options() noexcept { return kOptions; }
+
+const Option* find_option(std::string_view name) noexcept {
+  const auto found = std::find_if(kOptions.begin(), kOptions.end(), [name](const Option& o) { return o.name == name; });
+  return found == kOptions.end() ? nullptr : found;
+}
+
+std::string expected_value(const Option& option) {
+  switch (option.type) {
+    case OptionType::text: return "a text";
+    case OptionType::list: return "a text, or a list of them";
+    case OptionType::word: return words_with_or(option.words);
+    case OptionType::truth: return "true or false";
+    case OptionType::duration: return "a duration such as 500ms, 30s, 5m, 2h or 7d";
+    case OptionType::size: return "a size such as 64KiB, 16MiB or 1GiB";
+  }
+  return {};
+}
+
+std::string value_objection(const Option& option, const std::string& value) {
+  if (option.objection != nullptr) {
+    if (std::string text = option.objection(value); !text.empty()) return text;
+  }
+  return is_of_type(option, value) ? std::string() : expected_value(option) + " is wanted";
+}
+
+}  // namespace txbox::relay
