@@ -6,11 +6,6 @@
 
 namespace txbox::relay {
 
-namespace {
-using namespace std::chrono_literals;
-constexpr auto kHintInterval = 30s;
-}  // namespace
-
 void Runner::State::serve_reports() {
   more_reports = !kafka.gather(reports);
   ready.clear();
@@ -61,11 +56,7 @@ void Runner::State::serve_topics() {
 }
 
 void Runner::State::hint(const kafka::ClientError& error) {
-  const SteadyTime time = now();
-  if (error.error == last_hint && time - last_hint_time < kHintInterval) return;
-  last_hint = error.error;
-  last_hint_time = time;
-  say(LogLevel::warning, "Kafka: " + error.text + "; tried again until it works");
+  if (const auto text = trouble.words(error, now())) say(LogLevel::warning, *text);
 }
 
 }  // namespace txbox::relay

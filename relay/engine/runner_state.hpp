@@ -14,6 +14,7 @@
 #include <txbox/base/error.hpp>
 #include <txbox/kafka/producer.hpp>
 
+#include "relay/engine/broker_trouble.hpp"
 #include "relay/engine/event_descriptor.hpp"
 #include "relay/engine/kafka_side.hpp"
 #include "relay/engine/open_database.hpp"
@@ -120,8 +121,7 @@ struct Runner::State {
   SteadyTime drain_deadline = SteadyTime::max();
   SteadyTime next_witness{};
   SteadyTime next_housekeeping{};
-  int last_hint = 0;
-  SteadyTime last_hint_time{};
+  TroubleTalk trouble;
   std::vector<std::int64_t> drain_goals;
   std::set<std::string> topics_to_hear_of;  ///< Rows waited for them at the start; a drain asks once whether they came.
   RunOutcome outcome;

@@ -1,0 +1,66 @@
+#include "relay/engine/broker_trouble.hpp"
+
+#include <chrono>
+
+#include <txbox/kafka/errors.hpp>
+
+namespace txbox::relay {
+
+namespace {
+
+constexpr std::chrono::seconds kToldAgainAfter{30};
+
+/// A broker that does not like the client's certificate ends the connection: librdkafka gives that the code of an
+/// outage, and only OpenSSL's words differ ("sslv3 alert bad certificate"). A broker that dies sends no alert.
+bool broker_alerts(std::string_view text) noexcept { return text.find(" alert ") != std::string_view::npos; }
+
+std::string_view words_of(BrokerTrouble trouble) noexcept {
+  switch (trouble) {
+    case BrokerTrouble::auth_failed: return "Kafka refuses the credentials";
+    case BrokerTrouble::tls_failed: return "TLS to Kafka fails";
+    case BrokerTrouble::unreachable: return "Kafka cannot be reached";
+    case BrokerTrouble::other: return "Kafka";
+  }
+  return "Kafka";
+}
+
+}  // namespace
+
+BrokerTrouble trouble_of(const kafka::ClientError& error) {
+  switch (kafka::scope_of(error.error)) {
+    case kafka::ErrorScope::authentication: return BrokerTrouble::auth_failed;
+    case kafka::ErrorScope::tls: return BrokerTrouble::tls_failed;
+    case kafka::ErrorScope::transport:
+      return broker_alerts(error.text) ? BrokerTrouble::tls_failed : BrokerTrouble::unreachable;
+    case kafka::ErrorScope::none:
+    case kafka::ErrorScope::record:
+    case kafka::ErrorScope::topic:
+    case kafka::ErrorScope::producer:
+    case kafka::ErrorScope::other: return BrokerTrouble::other;
+  }
+  return BrokerTrouble::other;
+}
+
+std::string_view to_string(BrokerTrouble trouble) noexcept {
+  switch (trouble) {
+    case BrokerTrouble::auth_failed: return "auth_failed";
+    case BrokerTrouble::tls_failed: return "tls_failed";
+    case BrokerTrouble::unreachable: return "unreachable";
+    case BrokerTrouble::other: return "other";
+  }
+  return "other";
+}
+
+std::string trouble_text(const kafka::ClientError& error) {
+  return std::string(words_of(trouble_of(error))) + ": " + error.text + "; tried again until it works";
+}
+
+std::optional<std::string> TroubleTalk::words(const kafka::ClientError& error, SteadyTime now) {
+  const BrokerTrouble trouble = trouble_of(error);
+  if (trouble == told_ && now - told_at_ < kToldAgainAfter) return std::nullopt;
+  told_ = trouble;
+  told_at_ = now;
+  return trouble_text(error);
+}
+
+}  // namespace txbox::relay
