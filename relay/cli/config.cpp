@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 
 #include <txbox/base/error.hpp>
-#include <txbox/kafka/producer.hpp>
 
+#include "relay/cli/client_check.hpp"
 #include "relay/cli/commands.hpp"
 #include "relay/cli/config_output.hpp"
 #include "relay/cli/help_examples.hpp"
@@ -41,11 +41,7 @@ ExitCode print(const std::string& text) {
 ExitCode check(const Settings& flags) {
   const Configuration configuration(flags, process_environment());
   require_runnable(configuration);
-  // Only a client finds what is wrong with several properties together, or with the files that they name. Whether
-  // Kafka is there is none of a configuration's business.
-  kafka::ProducerOptions options;
-  options.properties = configuration.kafka();
-  const kafka::Producer producer(options);
+  check_client(configuration.kafka());
   for (const std::string& warning : configuration.warnings()) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   return print((configuration.file().empty() ? std::string("the configuration") : configuration.file()) + ": ok\n");
 }

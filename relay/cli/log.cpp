@@ -41,13 +41,15 @@ std::string log_line_as_json(LogLevel level, std::int64_t time_ms, std::string_v
   return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-LogSink make_log(LogLevel level, LogFormat format) {
+Log make_log(LogLevel level, LogFormat format) {
   auto logger = std::make_shared<spdlog::logger>("outbox-relay", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_level(spdlog_level(level));
   logger->flush_on(spdlog::level::debug);
   // The whole line is made here in both formats, so that it is escaped in one place.
   logger->set_pattern("%v");
-  return [logger, format](LogLevel of, std::string_view text) {
+  Log log;
+  log.set_level = [logger](LogLevel least) { logger->set_level(spdlog_level(least)); };
+  log.sink = [logger, format](LogLevel of, std::string_view text) {
     if (!logger->should_log(spdlog_level(of))) return;
     const std::int64_t time_ms = to_ms(system_clock().wall_now());
     const std::string line = format == LogFormat::json
@@ -55,6 +57,7 @@ LogSink make_log(LogLevel level, LogFormat format) {
                                  : to_iso_time(time_ms) + " " + level_word(of) + " " + printable(text);
     logger->log(spdlog_level(of), spdlog::string_view_t(line));
   };
+  return log;
 }
 
 }  // namespace txbox::relay

@@ -16,6 +16,7 @@
 #include "relay/cli/log.hpp"
 #include "relay/cli/option_flags.hpp"
 #include "relay/cli/process.hpp"
+#include "relay/cli/reload.hpp"
 #include "relay/cli/stop_signals.hpp"
 #include "relay/cli/version.hpp"
 #include "relay/config/configuration.hpp"
@@ -25,12 +26,6 @@
 namespace txbox::relay {
 
 namespace {
-
-LogLevel level_of(const std::string& word) {
-  if (word == "debug") return LogLevel::debug;
-  if (word == "info") return LogLevel::info;
-  return word == "warning" ? LogLevel::warning : LogLevel::error;
-}
 
 /// A second lock on one file would say that another relay holds it.
 void refuse_repeated_files(const std::vector<std::string>& paths) {
@@ -49,7 +44,8 @@ void bound_memory() {
   mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
-RunnerOptions runner_options(const Configuration& configuration, StopSignals& signals, const LogSink& log) {
+RunnerOptions runner_options(const Configuration& configuration, StopSignals& signals, Reload& reload,
+                             const LogSink& log) {
   RunnerOptions options;
   options.kafka = configuration.kafka();
   options.databases = configuration.list("db");
@@ -63,21 +59,25 @@ RunnerOptions runner_options(const Configuration& configuration, StopSignals& si
   options.state_directory = store::default_state_directory();
   options.stop_descriptor = signals.descriptor();
   options.take_stop_requests = [&signals] { return signals.take(); };
+  options.change_descriptor = reload.descriptor();
+  options.take_changes = [&reload] { return reload.take(); };
   options.core.seed = random_seed();
   options.log = log;
   return options;
 }
 
-ExitCode publish(const Configuration& configuration) {
+ExitCode publish(const Settings& flags, const Configuration& configuration) {
   bound_memory();
   ignore_broken_pipes();
   raise_descriptor_limit();
   StopSignals signals;
-  const LogSink log = make_log(level_of(configuration.text("log.level")),
-                               configuration.text("log.format") == "json" ? LogFormat::json : LogFormat::text);
+  const Log made = make_log(log_level_of(configuration),
+                            configuration.text("log.format") == "json" ? LogFormat::json : LogFormat::text);
+  Reload reload(flags, configuration, made);
+  const LogSink& log = made.sink;
   try {
     for (const std::string& warning : configuration.warnings()) log(LogLevel::warning, warning);
-    Runner runner(runner_options(configuration, signals, log));
+    Runner runner(runner_options(configuration, signals, reload, log));
     log(LogLevel::info, version_text());
     const RunOutcome outcome = runner.run();
     if (outcome.at_once) {
@@ -100,7 +100,7 @@ ExitCode run(const Settings& flags) {
     return ExitCode::usage;
   }
   require_runnable(configuration);
-  return publish(configuration);
+  return publish(flags, configuration);
 }
 
 }  // namespace

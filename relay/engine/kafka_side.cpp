@@ -18,6 +18,8 @@ constexpr auto kPurgeDeadline = 3s;
 // A full queue only happens when the window is wider than librdkafka's queue; it empties at the broker's pace.
 constexpr auto kQueueFullStep = 10ms;
 constexpr int kQueueFullSteps = 100;
+// New properties wait so long for what is in flight; sent again after it, it may be in Kafka twice.
+constexpr auto kChangePatience = 5s;
 // librdkafka's defaults of batch.size and message.max.bytes, which stand where no topic says otherwise.
 constexpr std::int64_t kDefaultBytes = 1'000'000;
 // What may be sent to a topic that does not tell its limit: Kafka then refuses by itself. A request above a broker's
@@ -151,6 +153,7 @@ void KafkaSide::rebuild(const command::Rebuild& wish, SteadyTime now) {
 void KafkaSide::advance(SteadyTime now, std::vector<event::ProducerReady>& out) {
   for (const ProducerKind kind : {ProducerKind::main, ProducerKind::probation}) {
     Slot& slot = slots_[index_of(kind)];
+    replace_outdated(kind, now);
     if (slot.phase == Phase::purging &&
         (!slot.producer || slot.producer->in_queue() == 0 || now >= slot.purge_deadline)) {
       slot.producer.reset();
@@ -170,6 +173,7 @@ SteadyTime KafkaSide::next_deadline() const noexcept {
   for (const Slot& slot : slots_) {
     if (slot.phase == Phase::purging) next = std::min(next, slot.purge_deadline);
     if (slot.phase == Phase::waiting) next = std::min(next, slot.not_before);
+    if (slot.phase == Phase::running && !slot.closed) next = std::min(next, slot.replace_by);
   }
   return next;
 }
@@ -195,6 +199,34 @@ bool KafkaSide::fit() {
     make(kind);
   }
   return true;
+}
+
+void KafkaSide::use(kafka::Properties properties, SteadyTime now) {
+  options_.properties = std::move(properties);
+  for (Slot& slot : slots_) {
+    if (slot.producer) slot.replace_by = now + kChangePatience;
+  }
+}
+
+bool KafkaSide::changing() const noexcept {
+  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    return slot.replace_by != SteadyTime::max() && slot.phase == Phase::running;
+  });
+}
+
+void KafkaSide::replace_outdated(ProducerKind kind, SteadyTime now) {
+  Slot& slot = slots_[index_of(kind)];
+  // One under way to its rebuild takes the new properties along.
+  if (slot.replace_by == SteadyTime::max() || slot.phase != Phase::running) return;
+  if (slot.producer->in_queue() == 0) {
+    // Nothing is in flight, so nobody can tell the new producer from the old one: it keeps the generation.
+    slot.producer.reset();
+    make(kind);
+  } else if (now >= slot.replace_by && !slot.closed) {
+    // With the old credentials it might never be acknowledged. What is given back makes the core ask for a rebuild.
+    slot.producer->purge();
+    slot.closed = true;
+  }
 }
 
 KafkaSide::Limits KafkaSide::wanted_limits() const noexcept {
@@ -226,6 +258,7 @@ void KafkaSide::make(ProducerKind kind) {
   }
   options_.message_bytes_max = slot.message_bytes = limits.message_bytes;
   slot.closed = false;
+  slot.replace_by = SteadyTime::max();
   slot.producer = std::make_unique<kafka::Producer>(options_);
   for (const auto& [topic, bytes] : topic_limits_) slot.producer->add_topic(topic);
 }

@@ -46,6 +46,12 @@ class KafkaSide {
   bool know_topic(const std::string& topic, const TopicFacts& facts);
   bool fit();
 
+  /// Other librdkafka properties, checked before, for every producer from here on. Those that are there are replaced by
+  /// advance(), as soon as nothing of theirs is in flight; after a few seconds what is left is given back unsent.
+  void use(kafka::Properties properties, SteadyTime now);
+  /// A producer waits for that: nothing may be handed over.
+  [[nodiscard]] bool changing() const noexcept;
+
   /// Descriptors to poll, -1 where a producer is not there.
   [[nodiscard]] std::array<int, 2> report_descriptors() const noexcept;
   void drain_report_descriptors() noexcept;
@@ -61,7 +67,8 @@ class KafkaSide {
     std::unique_ptr<kafka::Producer> producer;
     std::uint32_t generation = 0;
     Phase phase = Phase::running;
-    bool closed = false;  ///< A row was not taken, or it was purged: nothing more may go to it.
+    bool closed = false;                        ///< A row was not taken, or it was purged: nothing more may go to it.
+    SteadyTime replace_by = SteadyTime::max();  ///< Made before use(): when to end the wait for what is in flight.
     std::uint32_t next_generation = 0;
     SteadyTime purge_deadline{};
     SteadyTime not_before{};
@@ -76,6 +83,7 @@ class KafkaSide {
   [[nodiscard]] Limits wanted_limits() const noexcept;
   [[nodiscard]] bool fits(const Slot& slot) const noexcept;
   void make(ProducerKind kind);
+  void replace_outdated(ProducerKind kind, SteadyTime now);
   int hand_over_one(Slot& slot, const command::Produce& produce, const store::OutboxRow& row);
   bool gather_from(ProducerKind kind, std::vector<event::Report>& out);
   const std::string& topic_name(std::string_view topic);

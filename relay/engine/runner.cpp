@@ -66,6 +66,7 @@ RunOutcome Runner::State::run() {
   while (!stopped) {
     wait();
     serve_stop();
+    serve_changes();
     serve_reports();
     serve_store();
     serve_topics();
@@ -104,14 +105,14 @@ void Runner::State::carry_out(command::Say& wish) { say(level_of(wish.level), wi
 
 bool Runner::State::busy_now() const {
   if (more_reports || !reports.empty() || !answered.empty()) return true;
-  return held_back.empty() && next_read() <= now();
+  return !refitting() && next_read() <= now();
 }
 
 SteadyTime Runner::State::next_deadline() const {
   SteadyTime next =
       std::min({core.next_tick(), kafka.next_deadline(), next_housekeeping, stop_deadline, drain_deadline});
   for (const WakeWatch& watch : wakes) next = std::min(next, watch.next_look());
-  if (held_back.empty()) next = std::min(next, next_read());
+  if (!refitting()) next = std::min(next, next_read());
   return next;
 }
 
@@ -122,6 +123,7 @@ void Runner::State::wait() {
   add(wake.descriptor());
   for (const int descriptor : kafka.report_descriptors()) add(descriptor);
   for (const auto& database : databases) add(database->watch().descriptor());
+  add(options.change_descriptor);
 
   std::chrono::nanoseconds sleep{0};
   if (!busy_now())

@@ -15,6 +15,11 @@
 
 namespace txbox::relay {
 
+/// What may change while it runs; what is not there stays as it is.
+struct RunnerChanges {
+  std::optional<kafka::Properties> kafka;  ///< Checked as RunnerOptions::kafka.
+};
+
 struct RunnerOptions {
   std::vector<std::string> databases;
   kafka::Properties kafka;  ///< Checked by kafka::check_producer_properties; with bootstrap.servers.
@@ -26,6 +31,8 @@ struct RunnerOptions {
   std::string state_directory;                             ///< Where the witnesses lie.
   int stop_descriptor = -1;                                ///< Readable when a stop was asked for.
   std::function<int()> take_stop_requests;  ///< How many since the last call; the second one ends the process at once.
+  int change_descriptor = -1;               ///< Readable when take_changes() has something.
+  std::function<std::optional<RunnerChanges>()> take_changes;  ///< Since the last call; must not throw.
   CoreOptions core;
   LogSink log;
 };

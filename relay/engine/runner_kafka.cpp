@@ -6,6 +6,15 @@
 
 namespace txbox::relay {
 
+void Runner::State::serve_changes() {
+  auto changes = options.take_changes ? options.take_changes() : std::nullopt;
+  if (!changes || !changes->kafka) return;
+  options.kafka = std::move(*changes->kafka);
+  kafka.use(options.kafka, now());
+  describer.use(producer_options(options));
+  trouble = {};
+}
+
 void Runner::State::serve_reports() {
   more_reports = !kafka.gather(reports);
   ready.clear();

@@ -52,6 +52,7 @@ struct Runner::State {
 
   void wait();
   void serve_stop();
+  void serve_changes();
   void serve_reports();
   void serve_store();
   void serve_topics();
@@ -86,6 +87,8 @@ struct Runner::State {
   void read_one(const ReadWish& wish);
   void open_for_core(DatabaseIndex index);
   [[nodiscard]] bool busy_now() const;
+  /// The producers are to be replaced: nothing may be handed over until they were.
+  [[nodiscard]] bool refitting() const { return !held_back.empty() || kafka.changing(); }
   [[nodiscard]] SteadyTime next_deadline() const;
   [[nodiscard]] SteadyTime next_read() const;
   [[nodiscard]] static SteadyTime now() { return system_clock().steady_now(); }

@@ -95,7 +95,7 @@ SteadyTime Runner::State::next_read() const {
 }
 
 void Runner::State::serve_reads() {
-  if (!held_back.empty()) return;
+  if (refitting()) return;
   const SteadyTime time = now();
   const auto next =
       std::find_if(reads.begin(), reads.end(), [time](const PendingRead& read) { return read.not_before <= time; });

@@ -20,7 +20,7 @@ constexpr auto kAnswerTimeout = 2000ms;
 
 struct TopicDescriber::State {
   State(const kafka::ProducerOptions& options, const EventDescriptor& wake_descriptor)
-      : client(options), wake(wake_descriptor) {}
+      : client(std::make_unique<kafka::Producer>(options)), wake(wake_descriptor) {}
 
   void run() {
     std::unique_lock lock(mutex);
@@ -29,24 +29,26 @@ struct TopicDescriber::State {
       if (stopping) return;
       std::vector<std::string> topics;
       topics.swap(wanted);
+      const std::optional<kafka::ProducerOptions> changed_options = std::exchange(next_options, std::nullopt);
       lock.unlock();
-      TopicAnswer answer = ask(topics);
+      TopicAnswer answer = ask(topics, changed_options);
       lock.lock();
       answers.push_back(std::move(answer));
       wake.signal();
     }
   }
 
-  TopicAnswer ask(const std::vector<std::string>& topics) {
+  TopicAnswer ask(const std::vector<std::string>& topics, const std::optional<kafka::ProducerOptions>& options) {
     TopicAnswer answer;
     try {
+      if (options) client = std::make_unique<kafka::Producer>(*options);
       bool reached = false;
-      for (const kafka::TopicDescription& description : client.describe_topics(topics, kAnswerTimeout)) {
+      for (const kafka::TopicDescription& description : client->describe_topics(topics, kAnswerTimeout)) {
         answer.topics.emplace_back(description.name, facts_of(description));
         reached = reached || answer.topics.back().second.state != TopicFacts::State::unreachable;
       }
       // Known from the answers above, so it waits for nobody.
-      if (reached) answer.cluster_id = client.cluster_id(kAnswerTimeout);
+      if (reached) answer.cluster_id = client->cluster_id(kAnswerTimeout);
     } catch (const Error& error) {
       // A client that cannot even ask says no more about a topic than a broker that does not answer.
       TopicFacts facts;
@@ -55,18 +57,19 @@ struct TopicDescriber::State {
       answer.topics.clear();
       for (const std::string& topic : topics) answer.topics.emplace_back(topic, facts);
     }
-    client.poll(0ms, no_reports);  // Serves error events; nothing is ever produced here.
-    answer.hint = client.take_client_error();
+    client->poll(0ms, no_reports);  // Serves error events; nothing is ever produced here.
+    answer.hint = client->take_client_error();
     return answer;
   }
 
-  kafka::Producer client;
+  std::unique_ptr<kafka::Producer> client;
   std::vector<kafka::DeliveryReport> no_reports;
   const EventDescriptor& wake;
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::string> wanted;  ///< Guarded by mutex, as all below.
   std::vector<TopicAnswer> answers;
+  std::optional<kafka::ProducerOptions> next_options;  ///< Of the client that the next question is to be asked with.
   bool stopping = false;
   std::thread thread;
 };
@@ -87,6 +90,11 @@ void TopicDescriber::describe(const std::vector<std::string>& topics) {
     }
   }
   state_->changed.notify_one();
+}
+
+void TopicDescriber::use(const kafka::ProducerOptions& options) {
+  const std::lock_guard lock(state_->mutex);
+  state_->next_options = options;
 }
 
 void TopicDescriber::take_answers(std::vector<TopicAnswer>& out) {

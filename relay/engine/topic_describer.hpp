@@ -21,8 +21,8 @@ struct TopicAnswer {
 };
 
 /// Asks the broker what topics allow, on a thread and a client of its own, so that publishing and signals never
-/// wait for a broker that does not answer. describe(), take_answers() and stop() belong to one thread; each answer
-/// signals `wake`. At most one question is under way; topics asked for meanwhile are asked together next.
+/// wait for a broker that does not answer. describe(), use(), take_answers() and stop() belong to one thread; each
+/// answer signals `wake`. At most one question is under way; topics asked for meanwhile are asked together next.
 class TopicDescriber {
  public:
   /// Throws configuration when librdkafka refuses the properties.
@@ -32,6 +32,8 @@ class TopicDescriber {
   ~TopicDescriber();
 
   void describe(const std::vector<std::string>& topics);
+  /// Asks with a client of these options from the next question on; checked before.
+  void use(const kafka::ProducerOptions& options);
   void take_answers(std::vector<TopicAnswer>& out);
   /// Waits for the question under way, which has a deadline; twice is fine.
   void stop() noexcept;

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import unittest
 
 from support import relay_process
@@ -11,6 +12,7 @@ from support.harness import Run
 class ConfigurationTest(unittest.TestCase):
     def setUp(self):
         self.run_ = Run("configuration")
+        self.addCleanup(shutil.rmtree, self.run_.folder, ignore_errors=True)
         self.addCleanup(self.run_.stop_all)
 
     def relay(self, *arguments, **environment):

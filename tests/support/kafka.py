@@ -25,9 +25,9 @@ def shared_bootstrap():
     return servers
 
 
-def free_port_block(nodes):
+def free_port_block(nodes, more_listeners=0):
     """A port below the ephemeral range so that it and all that a cluster of `nodes` uses above it are free."""
-    ports_wanted = [10 * node + offset for node in range(nodes) for offset in (0, 1)]
+    ports_wanted = [10 * node + offset for node in range(nodes) for offset in range(2 + more_listeners)]
     chooser = random.SystemRandom()
     for _ in range(200):
         base = chooser.randrange(20000, 32000)
@@ -49,16 +49,17 @@ class Cluster:
     """Brokers of one's own on loopback, stopped and removed at the end of the `with` block.
 
     `bootstrap` is None until `start`. Node numbers begin with 1. `properties` are broker properties, one a line.
+    Who adds listeners chooses the `port` with free_port_block(): theirs are `port` + 2 and the following ones.
     """
 
-    def __init__(self, nodes=1, properties="", heap="-Xms128m -Xmx512m"):
+    def __init__(self, nodes=1, properties="", heap="-Xms128m -Xmx512m", port=None):
         self.nodes = nodes
         self.bootstrap = None
         self._folder = tempfile.TemporaryDirectory(prefix="txbox-kafka-")
         self._environment = dict(
             os.environ,
             KAFKA_TEST_DIR=self._folder.name,
-            KAFKA_TEST_PORT=str(free_port_block(nodes)),
+            KAFKA_TEST_PORT=str(port or free_port_block(nodes)),
             KAFKA_TEST_PROPS=properties,
             KAFKA_TEST_HEAP=heap,
         )
@@ -90,6 +91,11 @@ class Cluster:
     def restart(self, node=1):
         """Starts a killed broker on its own data; returns when it serves."""
         self.run("restart", str(node))
+
+    def change_properties(self, replace, node=1):
+        """Rewrites what a broker is started with; it counts from `restart` on. `replace` takes and returns the text."""
+        path = pathlib.Path(self._folder.name) / f"{node}.properties"
+        path.write_text(replace(path.read_text()))
 
     def create_topic(self, name, partitions=3, **configs):
         """`configs` are topic settings with underscores for dots: max_message_bytes=2000."""

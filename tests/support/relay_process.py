@@ -59,13 +59,16 @@ class Relay:
         self.log_path = run.path(f"relay-{Relay.lives:03}.log")
         self.log = open(self.log_path, "wb")
         self.process = spawn(
-            [*prefix, binary("outbox-relay"), "run", "--db", db, "--brokers", bootstrap, *more],
+            [*prefix, binary("outbox-relay"), *self.arguments(db, bootstrap, more)],
             env=environment(run, **environment_more),
             stdout=self.log,
             stderr=subprocess.STDOUT,
         )
         self.started = time.monotonic()
         run.at_end(self.kill)
+
+    def arguments(self, db, bootstrap, more):
+        return ["run", "--db", db, "--brokers", bootstrap, *more]
 
     @property
     def pid(self):
