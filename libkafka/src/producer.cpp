@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <exception>
@@ -61,6 +62,15 @@ std::chrono::milliseconds not_negative(std::chrono::milliseconds timeout) {
   return std::max(timeout, std::chrono::milliseconds(0));
 }
 
+/// Where rd_kafka_new() fails late it has freed the interceptors of the configuration that it leaves to its caller, and
+/// destroying that would free them twice (librdkafka before 2.13.0, #5240). Each wrong configuration costs its memory.
+void keep_for_ever(rd_kafka_conf_t* configuration) noexcept {
+  // Some are kept in reach only so that a search for leaks does not find them.
+  static std::array<std::atomic<rd_kafka_conf_t*>, 64> kept;
+  static std::atomic<std::size_t> count;
+  kept[count++ % kept.size()] = configuration;
+}
+
 /// Owns what it returns: producev() takes the headers only when it succeeds, on every one of its error paths
 /// (produceva() of 2.0.2 frees them twice when the partition does not exist).
 HeadersHandle to_headers(std::span<const HeaderView> headers) {
@@ -114,7 +124,10 @@ Producer::State::State(const ProducerOptions& options) : log(options.log) {
   connections.watch(configuration.get());
   std::array<char, 512> reason{};
   client.reset(rd_kafka_new(RD_KAFKA_PRODUCER, configuration.get(), reason.data(), reason.size()));
-  if (!client) throw Error(ErrorCode::configuration, std::string("kafka configuration: ") + reason.data());
+  if (!client) {
+    keep_for_ever(configuration.release());
+    throw Error(ErrorCode::configuration, std::string("kafka configuration: ") + reason.data());
+  }
   static_cast<void>(configuration.release());
   rd_kafka_set_log_queue(client.get(), nullptr);
   queue.reset(rd_kafka_queue_get_main(client.get()));

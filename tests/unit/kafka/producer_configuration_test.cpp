@@ -96,3 +96,20 @@ TEST_CASE("a configuration without brokers or with a broken promise is refused")
   CHECK_THROWS_AS(static_cast<void>(producer_configuration({})), txbox::Error);
   CHECK_THROWS_AS(static_cast<void>(producer_configuration(options_with({{"acks", "0"}}))), txbox::Error);
 }
+
+TEST_CASE("a client that librdkafka cannot make is an error, as often as it is tried") {
+  // Found when the client is made, after everything that can be judged without one.
+  for (const auto& [property, value] : {std::pair<std::string, std::string>{"ssl.ca.location", "/nowhere/ca.pem"},
+                                        {"ssl.certificate.location", "/nowhere/client.pem"}}) {
+    const ProducerOptions options = options_with({{"security.protocol", "ssl"}, {property, value}});
+    for (int tries = 0; tries < 2; ++tries) {
+      try {
+        const txbox::kafka::Producer producer(options);
+        FAIL("a client was made without its certificate");
+      } catch (const txbox::Error& error) {
+        CHECK(error.code() == txbox::ErrorCode::configuration);
+        CHECK(std::string(error.what()).find(property) != std::string::npos);
+      }
+    }
+  }
+}
