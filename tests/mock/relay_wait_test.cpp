@@ -71,8 +71,9 @@ TEST_CASE("a relay that waits for a long transaction hears of a stop, and a drai
   Shop shop;
   const LongTransaction application(shop);
   RelayProcess drain(shop.folder, shop.run_arguments({"--drain", "--timeout", "500ms"}));
-  RelayProcess other(shop.folder, shop.run_arguments({"--standby"}));
   CHECK(drain.wait(10s) == 75);
+  // One after the other: whichever of two held the relay's lock first, the other would end because of it.
+  RelayProcess other(shop.folder, shop.run_arguments({"--standby"}));
   CHECK(other.wait(1500ms) == -1);
   other.signal(SIGTERM);
   CHECK(other.wait(5s) == 0);
