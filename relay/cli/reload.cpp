@@ -42,6 +42,10 @@ LogLevel log_level_of(const Configuration& configuration) {
   return word == "warning" ? LogLevel::warning : LogLevel::error;
 }
 
+OnRefusal on_refusal_of(const Configuration& configuration) {
+  return configuration.text("relay.on_refusal") == "skip" ? OnRefusal::skip : OnRefusal::block;
+}
+
 Reload::Reload(Settings flags, Configuration started, Log log)
     : flags_(std::move(flags)),
       started_(std::move(started)),
@@ -74,6 +78,7 @@ RunnerChanges Reload::read_again() {
     check_client(next.kafka());
     changes.kafka = next.kafka();
   }
+  if (on_refusal_of(next) != on_refusal_of(current_)) changes.on_refusal = on_refusal_of(next);
   for (const std::string& warning : next.warnings()) log_.sink(LogLevel::warning, warning);
   for (const std::string& name : changes_for_next_start(started_, next))
     log_.sink(LogLevel::warning, "reload: " + name + " cannot change while running; the new value waits for a restart");

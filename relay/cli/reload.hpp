@@ -8,8 +8,9 @@
 
 namespace txbox::relay {
 
-/// The level of the option log.level.
+/// The options log.level and relay.on_refusal.
 [[nodiscard]] LogLevel log_level_of(const Configuration& configuration);
+[[nodiscard]] OnRefusal on_refusal_of(const Configuration& configuration);
 
 /// SIGHUP, as a descriptor for poll(2), and what it comes to: the file, the environment and the files of secrets are
 /// read again. A wrong configuration is one error line, and the one before stays. What can change takes effect, what

@@ -47,7 +47,8 @@ constexpr std::array kOptions{
            .words = "block|skip",
            .standard = "block",
            .help = "What becomes of the key of a row that Kafka refuses, once the row is parked: it waits (block), or "
-                   "goes on without it (skip)"},
+                   "goes on without it (skip)",
+           .while_running = true},
     Option{.name = "relay.id_header",
            .flag = "--id-header",
            .variable = "OUTBOX_RELAY_ID_HEADER",

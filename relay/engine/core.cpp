@@ -84,6 +84,7 @@ void Core::step(SteadyTime steady, WallTime wall, const Event& event, Commands& 
         if constexpr (std::is_same_v<What, event::ConnectionEnded>) state.on_connection_ended(what);
         if constexpr (std::is_same_v<What, event::Marked>) state.on_marked(what);
         if constexpr (std::is_same_v<What, event::Released>) state.on_released(what);
+        if constexpr (std::is_same_v<What, event::RefusalPolicy>) state.options.on_refusal = what.on_refusal;
         if constexpr (std::is_same_v<What, event::StopRequested>) state.stopping = true;
         if constexpr (std::is_same_v<What, event::StopDeadline>) state.stopping = state.deadline_passed = true;
       },

@@ -122,13 +122,18 @@ struct Released {
 struct Tick {};
 /// Stop reading; finish what is in flight, mark, then command::Stopped.
 struct StopRequested {};
+/// Of rows that are refused from here on; a key that is blocked already stays so until a person decides.
+struct RefusalPolicy {
+  OnRefusal on_refusal = OnRefusal::block;
+};
 /// The grace time is over: command::Stopped follows the marks that are under way.
 struct StopDeadline {};
 }  // namespace event
 
-using Event = std::variant<event::DatabaseOpened, event::Woken, event::RowsRead, event::ReadyRead, event::Reports,
-                           event::ProducerReady, event::TopicDescribed, event::ConnectionEnded, event::Marked,
-                           event::Released, event::Tick, event::StopRequested, event::StopDeadline>;
+using Event =
+    std::variant<event::DatabaseOpened, event::Woken, event::RowsRead, event::ReadyRead, event::Reports,
+                 event::ProducerReady, event::TopicDescribed, event::ConnectionEnded, event::Marked, event::Released,
+                 event::Tick, event::RefusalPolicy, event::StopRequested, event::StopDeadline>;
 
 namespace command {
 /// Read rows above `after`; at most one Read or ReadReady of a database is outstanding.

@@ -18,6 +18,7 @@ namespace txbox::relay {
 /// What may change while it runs; what is not there stays as it is.
 struct RunnerChanges {
   std::optional<kafka::Properties> kafka;  ///< Checked as RunnerOptions::kafka.
+  std::optional<OnRefusal> on_refusal;
 };
 
 struct RunnerOptions {

@@ -8,7 +8,9 @@ namespace txbox::relay {
 
 void Runner::State::serve_changes() {
   auto changes = options.take_changes ? options.take_changes() : std::nullopt;
-  if (!changes || !changes->kafka) return;
+  if (!changes) return;
+  if (changes->on_refusal) step(event::RefusalPolicy{*changes->on_refusal});
+  if (!changes->kafka) return;
   options.kafka = std::move(*changes->kafka);
   kafka.use(options.kafka, now());
   describer.use(producer_options(options));

@@ -228,6 +228,23 @@ TEST_CASE("with on_refusal = skip the key goes on without the refused row") {
   CHECK_FALSE(fixture.marks.front().holds[0].lane);
 }
 
+TEST_CASE("what becomes of a refused row's key may change while it runs, for what is refused from then on") {
+  for (const OnRefusal asked : {OnRefusal::skip, OnRefusal::block}) {
+    CoreOptions options;
+    options.on_refusal = asked == OnRefusal::skip ? OnRefusal::block : OnRefusal::skip;
+    CoreFixture fixture(options);
+    const auto rows = rows_of_key(1, 3);
+    fixture.read(rows);
+    fixture.step(event::RefusalPolicy{asked});
+    refuse_for_good(fixture, rows, 1);
+    fixture.producer_ready(ProducerKind::probation);
+    fixture.read_ready({});
+    fixture.handed.clear();
+    fixture.read(rows);
+    CHECK(fixture.take_handed_ids() == (asked == OnRefusal::skip ? Ids{2, 3} : Ids{}));
+  }
+}
+
 TEST_CASE("an unknown outcome costs no attempt and parks nothing, however often") {
   CoreFixture fixture;
   const auto rows = rows_of_key(1, 2);
