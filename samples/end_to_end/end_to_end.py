@@ -64,6 +64,9 @@ class Kafka:
                 time.sleep(0.05)  # tidy: waits for the brokers, which send no signal
 
     def delete(self, topics):
+        """The end. The client that read them goes first: one of librdkafka 2.0.2 whose topics go away under it may
+        wait for itself for ever when it is destroyed."""
+        self.client.close()
         for deleted in self.admin.delete_topics(topics).values():
             deleted.result(30)
 
