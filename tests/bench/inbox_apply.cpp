@@ -32,8 +32,7 @@ struct Options {
   std::int64_t rows = 1'000'000;
   std::int64_t payload_bytes = 200;
   std::int64_t runs = 5;
-  // With one the ids come in the order of time on both sides.
-  std::int64_t partitions = 1;
+  std::int64_t partitions = Topic::kPartitions;
   std::string folder;
 };
 
