@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 constexpr int kMessageSizeTooLarge = 10;
 
 bool comes_true(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + 20s;
+  const auto end = std::chrono::steady_clock::now() + 40s;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(5ms);  // tidy: waits for another process that sends no signal
