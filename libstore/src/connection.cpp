@@ -33,6 +33,9 @@ struct Connection::BusyWait {
 
 namespace {
 
+constexpr int kLookasideSlotBytes = 1200;
+constexpr int kLookasideSlots = 8;
+
 /// SQLite would only say that it is unable to open the file.
 void require_folder(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
@@ -72,6 +75,8 @@ void apply_rules(sqlite3* db, OpenPurpose purpose) {
   configure(db, SQLITE_DBCONFIG_DEFENSIVE, 1);
   configure(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0);
   if (purpose == OpenPurpose::relay) {
+    // A process may have a thousand of these: SQLite's own memory for small things would be 48 KiB of each.
+    sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, nullptr, kLookasideSlotBytes, kLookasideSlots);
     // An application's trigger or view must not run inside the relay: our own rows are already guarded.
     configure(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0);
     configure(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0);
@@ -152,6 +157,8 @@ Connection& Connection::operator=(Connection&& other) noexcept {
 }
 
 Connection::~Connection() { sqlite3_close_v2(db_); }
+
+void Connection::release_memory() noexcept { sqlite3_db_release_memory(db_); }
 
 void Connection::leave_whole() noexcept { sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr); }
 

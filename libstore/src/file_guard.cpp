@@ -1,7 +1,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/stat.h>
-#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -26,7 +25,6 @@ namespace txbox::store {
 namespace {
 
 constexpr std::string_view kSqliteHeader("SQLite format 3\0", 16);
-constexpr int kLockPollMs = 50;
 
 [[noreturn]] void throw_moved(const std::string& path) {
   throw Error(ErrorCode::moved, path + ": no such file (moved or deleted?)");
@@ -91,10 +89,17 @@ class KeptDescriptors {
   }
 
   void unlock(int descriptor) noexcept {
-    for (Entry& entry : entries_) {
-      if (entry.descriptor == descriptor) entry.locked = false;
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+      if (entry->descriptor != descriptor) continue;
+      entry->locked = false;
+      ::flock(descriptor, LOCK_UN);
+      struct stat status {};
+      if (::fstat(descriptor, &status) != 0 || status.st_nlink > 0) return;
+      // Deleted: kept open it would keep its space on the disk, for ever in a process that serves files as they come.
+      ::close(descriptor);
+      entries_.erase(entry);
+      return;
     }
-    ::flock(descriptor, LOCK_UN);
   }
 
  private:
@@ -233,6 +238,22 @@ FileIdentity file_identity(const std::string& path) {
   return {.device = status.st_dev, .inode = status.st_ino, .machine_id = std::move(machine_id)};
 }
 
+FileSetIdentity file_set_identity(const std::string& path) {
+  FileSetIdentity identity;
+  identity.real_path = real_path(path);
+  constexpr std::array<const char*, 3> kSuffixes{"", "-wal", "-shm"};
+  for (std::size_t index = 0; index < kSuffixes.size(); ++index) {
+    const struct stat status = stat_of(identity.real_path + kSuffixes[index]);
+    identity.files[index] = {status.st_dev, status.st_ino};
+  }
+  return identity;
+}
+
+void require_same_files(const std::string& path, const FileSetIdentity& files) {
+  if (file_set_identity(path) == files) return;
+  throw Error(ErrorCode::moved, path + ": the file, its -wal or its -shm was replaced while the database was open");
+}
+
 namespace {
 
 /// The locked descriptor; nullopt when another holds it.
@@ -263,17 +284,10 @@ RelayLock RelayLock::acquire(const std::string& path) {
   return RelayLock(*descriptor);
 }
 
-std::optional<RelayLock> RelayLock::wait(const std::string& path, int cancel_fd, SteadyTime deadline) {
-  while (true) {
-    if (const std::optional<int> descriptor = try_lock(path)) return RelayLock(*descriptor);
-    if (system_clock().steady_now() >= deadline) {
-      throw Error(ErrorCode::busy, path + ": another relay still holds the file at the end of the time to wait");
-    }
-    struct pollfd cancel {
-      .fd = cancel_fd, .events = POLLIN, .revents = 0
-    };
-    if (::poll(&cancel, 1, kLockPollMs) > 0) return std::nullopt;
-  }
+std::optional<RelayLock> RelayLock::try_acquire(const std::string& path) {
+  const std::optional<int> descriptor = try_lock(path);
+  if (!descriptor) return std::nullopt;
+  return RelayLock(*descriptor);
 }
 
 RelayLock::RelayLock(RelayLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}

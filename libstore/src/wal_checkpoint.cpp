@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include <txbox/base/error.hpp>
 #include <txbox/store/connection.hpp>
+#include <txbox/store/file_guard.hpp>
 #include <txbox/store/wal_checkpoint.hpp>
 
 #include "store_checks.hpp"
@@ -54,18 +56,30 @@ std::int64_t size_of(const std::string& path) {
 }  // namespace
 
 struct WalCheckpoint::State {
-  explicit State(const std::string& path)
-      : connection(Connection::open(path, {.purpose = OpenPurpose::relay})), checks(connection) {
-    const char* wal = sqlite3_filename_wal(sqlite3_db_filename(connection.handle(), "main"));
-    wal_path = wal == nullptr ? path + "-wal" : wal;
-    deadline.db = connection.handle();
-    sqlite3_busy_handler(connection.handle(), &wait_or_interrupt, &deadline);
+  /// The connection, there only while the WAL is large: among a thousand files it is an exception.
+  struct Opened {
+    explicit Opened(const std::string& path)
+        : connection(Connection::open(path, {.purpose = OpenPurpose::relay})), checks(connection) {
+      deadline.db = connection.handle();
+      sqlite3_busy_handler(connection.handle(), &wait_or_interrupt, &deadline);
+    }
+    Connection connection;
+    StoreChecks checks;
+    Deadline deadline;
+  };
+
+  explicit State(const std::string& of) : path(of), files(file_set_identity(of)), wal_path(files.real_path + "-wal") {}
+
+  void open() {
+    if (opened) return;
+    opened.emplace(path);
+    require_same_files(path, files);
   }
 
-  Connection connection;
-  StoreChecks checks;
+  std::string path;
+  FileSetIdentity files;
   std::string wal_path;
-  Deadline deadline;
+  std::optional<Opened> opened;
   std::chrono::steady_clock::duration backoff = kFirstBackoff;
   SteadyTime not_before{};
 };
@@ -77,15 +91,18 @@ WalCheckpoint::Result WalCheckpoint::run(SteadyTime now) {
   State& state = *state_;
   Result result{.outcome = Outcome::not_due, .wal_bytes = size_of(state.wal_path)};
   if (result.wal_bytes <= kWalBytesWanted || now < state.not_before) return result;
-  state.checks.file_in_place();
-  sqlite3* db = state.connection.handle();
-  state.deadline.end = std::chrono::steady_clock::now() + kDeadline;
+  state.open();
+  state.opened->checks.file_in_place();
+  sqlite3* db = state.opened->connection.handle();
+  state.opened->deadline.end = std::chrono::steady_clock::now() + kDeadline;
   int frames = 0;
   int copied = 0;
   const int code = sqlite3_wal_checkpoint_v2(db, "main", SQLITE_CHECKPOINT_TRUNCATE, &frames, &copied);
   switch (code & 0xff) {
     case SQLITE_OK: result.outcome = Outcome::done; break;
-    case SQLITE_INTERRUPT: result.outcome = write_lock_is_free(state.deadline) ? Outcome::pinned : Outcome::busy; break;
+    case SQLITE_INTERRUPT:
+      result.outcome = write_lock_is_free(state.opened->deadline) ? Outcome::pinned : Outcome::busy;
+      break;
     case SQLITE_LOCKED:
     case SQLITE_BUSY: result.outcome = Outcome::busy; break;
     default: throw_sqlite_error(db, code, "checkpointing the WAL");
@@ -93,6 +110,7 @@ WalCheckpoint::Result WalCheckpoint::run(SteadyTime now) {
   if (result.outcome == Outcome::done) {
     state.backoff = kFirstBackoff;
     state.not_before = now;
+    state.opened.reset();
     return result;
   }
   state.not_before = now + state.backoff;

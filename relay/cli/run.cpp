@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 
 #include <malloc.h>
@@ -27,17 +25,6 @@ namespace txbox::relay {
 
 namespace {
 
-/// A second lock on one file would say that another relay holds it.
-void refuse_repeated_files(const std::vector<std::string>& paths) {
-  for (auto path = paths.begin(); path != paths.end(); ++path) {
-    const bool repeated = std::any_of(paths.begin(), path, [&path](const std::string& earlier) {
-      std::error_code not_there;  // Then opening it says so.
-      return earlier == *path || std::filesystem::equivalent(earlier, *path, not_there);
-    });
-    if (repeated) throw Error(ErrorCode::configuration, *path + ": is given twice to --db");
-  }
-}
-
 void bound_memory() {
   // Each thread of librdkafka would get an arena of its own, and memory that one of them freed would serve no other.
   mallopt(M_ARENA_MAX, 2);
@@ -49,7 +36,6 @@ RunnerOptions runner_options(const Configuration& configuration, StopSignals& si
   RunnerOptions options;
   options.kafka = configuration.kafka();
   options.databases = configuration.list("db");
-  refuse_repeated_files(options.databases);
   options.drain = configuration.truth("drain");
   options.drain_timeout = configuration.duration("timeout");
   options.standby = configuration.truth("relay.standby");

@@ -9,6 +9,7 @@
 
 #include <txbox/base/clock.hpp>
 #include <txbox/base/error.hpp>
+#include <txbox/store/file_guard.hpp>
 
 #include "relay/cli/commands.hpp"
 #include "relay/cli/open_file.hpp"
@@ -46,6 +47,7 @@ FileStatus read_status(const std::string& path) {
         store::list_inbox_groups(file.connection.handle(), {.group = std::nullopt},
                                  [&status](const store::InboxGroup& group) { status.groups.push_back(group); });
   }
+  if (const auto holder = store::relay_lock_holder(path)) status.relay_pid = holder->pid;
   return status;
 }
 

@@ -78,7 +78,8 @@ std::string status_as_json(const FileStatus& status, std::int64_t now_ms) {
       .number("settled_through", counts.settled_through)
       .list("inbox_groups", groups)
       .truth("more_inbox_groups", status.more_groups)
-      .words("boxes", boxes);
+      .words("boxes", boxes)
+      .number("relay_pid", status.relay_pid);
   return json.str();
 }
 
@@ -86,6 +87,7 @@ std::string status_as_text(const FileStatus& status, std::int64_t now_ms) {
   std::string text =
       status.boxes.outbox ? counts_as_text(status.counts, now_ms) : padded("outbox", kNameWidth) + "none\n";
   text += status.boxes.inbox ? groups_as_text(status) : padded("inbox", kNameWidth) + "none\n";
+  if (status.relay_pid) text += padded("relay", kNameWidth) + "pid " + std::to_string(*status.relay_pid) + "\n";
   return text;
 }
 

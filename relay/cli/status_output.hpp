@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,12 @@ struct FileStatus {
   store::OutboxCounts counts;
   std::vector<store::InboxGroup> groups;  ///< Without details.
   bool more_groups = false;
+  /// The process that holds the relay's lock on the file, where the kernel tells; null for none.
+  std::optional<std::int64_t> relay_pid;
 };
 
-/// One object: the outbox's counts, then `inbox_groups`, and in `boxes` the boxes whose tables the file has.
+/// One object: the outbox's counts, then `inbox_groups`, and in `boxes` the boxes whose tables the file has,
+/// and `relay_pid`.
 /// `now_ms` makes an age of the oldest ready row's time.
 [[nodiscard]] std::string status_as_json(const FileStatus& status, std::int64_t now_ms);
 [[nodiscard]] std::string status_as_text(const FileStatus& status, std::int64_t now_ms);

@@ -27,7 +27,7 @@ constexpr std::array kOptions{
            .variable = "OUTBOX_RELAY_DB",
            .type = OptionType::list,
            .example = R"(["/var/lib/shop/shop.db"])",
-           .help = "The database file; may be repeated"},
+           .help = "The database file; may be repeated, and may be a pattern in quotes, whose files may come later"},
     Option{.name = "kafka.bootstrap.servers",
            .flag = "--brokers",
            .variable = "OUTBOX_RELAY_BROKERS",

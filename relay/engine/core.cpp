@@ -9,14 +9,6 @@
 
 namespace txbox::relay {
 
-Database& Core::State::database(DatabaseIndex index) {
-  while (databases.size() <= index) {
-    const auto next = static_cast<DatabaseIndex>(databases.size());
-    databases.emplace_back().index = next;
-  }
-  return databases[index];
-}
-
 void Core::State::watch_outage() {
   if (handed_rows == 0 || now - progress_at < options.outage_after) {
     if (outage) say(1, "Kafka acknowledges again");
@@ -32,8 +24,8 @@ void Core::State::watch_outage() {
 }
 
 void Core::State::finish_stop() {
-  for (Database& db : databases) {
-    if (!everything_marked(db)) return;
+  for (const DatabaseIndex index : awake) {
+    if (!everything_marked(*databases[index])) return;
   }
   if (in_flight_rows > 0 && !deadline_passed) return;
   stopped = true;
@@ -42,7 +34,9 @@ void Core::State::finish_stop() {
 
 void Core::State::finish_step() {
   watch_outage();
-  for (Database& db : databases) {
+  wake_due();
+  for (const DatabaseIndex index : awake) {
+    Database& db = *databases[index];
     apply_rewind(db);
     schedule_marks(db);
     if (stopping || !db.opened) continue;
@@ -54,6 +48,7 @@ void Core::State::finish_step() {
     return;
   }
   schedule_reads();
+  let_sleep();
   topics.ask(now, *out);
 }
 
@@ -74,6 +69,10 @@ void Core::step(SteadyTime steady, WallTime wall, const Event& event, Commands& 
   std::visit(
       [&state](const auto& what) {
         using What = std::decay_t<decltype(what)>;
+        if constexpr (requires { what.database; }) {
+          // Answers may come after the end of their file.
+          if (!std::is_same_v<What, event::DatabaseOpened> && !state.knows(what.database)) return;
+        }
         if constexpr (std::is_same_v<What, event::DatabaseOpened>) state.on_opened(what);
         if constexpr (std::is_same_v<What, event::Woken>) state.on_woken(what);
         if constexpr (std::is_same_v<What, event::RowsRead>) state.on_rows(what);
@@ -85,6 +84,7 @@ void Core::step(SteadyTime steady, WallTime wall, const Event& event, Commands& 
         if constexpr (std::is_same_v<What, event::Marked>) state.on_marked(what);
         if constexpr (std::is_same_v<What, event::Released>) state.on_released(what);
         if constexpr (std::is_same_v<What, event::RefusalPolicy>) state.options.on_refusal = what.on_refusal;
+        if constexpr (std::is_same_v<What, event::DatabaseClosed>) state.on_closed(what.database);
         if constexpr (std::is_same_v<What, event::StopRequested>) state.stopping = true;
         if constexpr (std::is_same_v<What, event::StopDeadline>) state.stopping = state.deadline_passed = true;
       },
@@ -98,19 +98,24 @@ CoreStatus Core::status() const {
   const State& state = *state_;
   CoreStatus status;
   status.in_flight_rows = state.in_flight_rows;
-  status.in_flight_bytes = state.in_flight_bytes;
+  status.in_flight_bytes = state.totals.in_flight_bytes;
   status.sent = state.sent;
   status.possible_duplicates = state.possible_duplicates;
   status.producer_rebuilds = state.producer_rebuilds;
   status.outage = state.outage;
-  for (const Database& db : state.databases) {
-    status.acknowledged_unmarked += static_cast<std::int64_t>(db.receipts.size());
-    status.settled_through.push_back(db.settled_confirmed);
-    const bool due = db.next_due_ms && *db.next_due_ms <= to_ms(state.wall);
-    const bool passing = !db.ready.empty() || db.pass_wanted || db.reading == Reading::ready;
-    if (!db.opened || passing || !db.releases.empty() || db.releasing || due) status.ready_pending = true;
+  for (const std::optional<Database>& db : state.databases) {
+    status.settled_through.push_back(db ? db->settled_confirmed : 0);
+    if (!db) continue;
+    status.acknowledged_unmarked += static_cast<std::int64_t>(db->receipts.size());
+    if (state.ready_pending(*db)) status.ready_pending = true;
   }
   return status;
+}
+
+bool Core::settled(DatabaseIndex database, std::int64_t id) const {
+  if (!state_->knows(database)) return true;
+  const Database& db = *state_->databases[database];
+  return db.settled_confirmed >= id && !state_->ready_pending(db);
 }
 
 }  // namespace txbox::relay

@@ -119,6 +119,11 @@ struct Released {
   std::optional<std::int64_t> next_due_ms;
   std::int64_t through = 0;
 };
+/// The file stopped (it vanished, or is in doubt): nothing of it goes on, its rows in flight count no more, and answers
+/// that still come are passed over. The index may be opened anew once nothing of its rows is in a producer.
+struct DatabaseClosed {
+  DatabaseIndex database = 0;
+};
 struct Tick {};
 /// Stop reading; finish what is in flight, mark, then command::Stopped.
 struct StopRequested {};
@@ -133,7 +138,7 @@ struct StopDeadline {};
 using Event =
     std::variant<event::DatabaseOpened, event::Woken, event::RowsRead, event::ReadyRead, event::Reports,
                  event::ProducerReady, event::TopicDescribed, event::ConnectionEnded, event::Marked, event::Released,
-                 event::Tick, event::RefusalPolicy, event::StopRequested, event::StopDeadline>;
+                 event::DatabaseClosed, event::Tick, event::RefusalPolicy, event::StopRequested, event::StopDeadline>;
 
 namespace command {
 /// Read rows above `after`; at most one Read or ReadReady of a database is outstanding.
@@ -215,12 +220,16 @@ struct Commands {
 };
 
 struct CoreOptions {
-  std::int64_t window_rows = 20'000;     ///< Rows read and not yet marked, per process.
-  std::int64_t window_bytes = 16 << 20;  ///< Bytes handed to producers and not yet reported.
+  /// Rows read and not yet marked, per process. Beside others a database may have half of them, and one of which
+  /// nothing is under way its first few (a sixteenth of the window, at most 64) beyond: a backlog starves nobody.
+  std::int64_t window_rows = 20'000;
+  /// Bytes handed to producers and not yet reported; shared likewise.
+  std::int64_t window_bytes = 16 << 20;
   store::ReadLimits read;
-  std::int64_t mark_rows = 2'000;                  ///< Mark when so many are acknowledged ...
-  std::chrono::milliseconds mark_interval{25};     ///< ... or the oldest acknowledgement is so old (20-50 ms).
-  std::chrono::milliseconds floor_interval{1000};  ///< Read at least so often, whatever the wakes say.
+  std::int64_t mark_rows = 2'000;               ///< Mark when so many are acknowledged ...
+  std::chrono::milliseconds mark_interval{25};  ///< ... or the oldest acknowledgement is so old (20-50 ms).
+  /// Read at least so often, whatever the wakes say; less often beside more than 50 databases.
+  std::chrono::milliseconds floor_interval{1000};
   std::chrono::milliseconds topic_refresh{60'000};
   std::chrono::milliseconds outage_after{
       15'000};  ///< No acknowledgement for so long while rows are in flight: an outage; reading pauses.
@@ -260,6 +269,8 @@ class Core {
   /// When the next event::Tick is wanted at the latest.
   [[nodiscard]] SteadyTime next_tick() const;
   [[nodiscard]] CoreStatus status() const;
+  /// Every row of the database up to `id` is settled, and no held row of it is about to go out. True once it is closed.
+  [[nodiscard]] bool settled(DatabaseIndex database, std::int64_t id) const;
 
  private:
   struct State;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -99,9 +100,41 @@ struct ReadySuspect {
 
 enum class Reading : std::uint8_t { none, rows, ready };
 
+/// A number of one database that is also kept for all of them together: with a thousand files nobody adds up.
+class SharedCount {
+ public:
+  explicit SharedCount(std::int64_t& all) noexcept : all_(&all) {}
+  SharedCount& operator++() noexcept { return *this = own_ + 1; }
+  SharedCount& operator--() noexcept { return *this = own_ - 1; }
+  SharedCount& operator=(std::int64_t value) noexcept {
+    *all_ += value - own_;
+    own_ = value;
+    return *this;
+  }
+  operator std::int64_t() const noexcept { return own_; }
+
+ private:
+  std::int64_t* all_;
+  std::int64_t own_ = 0;
+};
+
+/// Sums over all databases.
+struct Totals {
+  std::int64_t open_rows = 0;
+  std::int64_t reserved_rows = 0;
+  std::int64_t in_flight_bytes = 0;
+};
+
 struct Database {
-  DatabaseIndex index = 0;
+  Database(DatabaseIndex number, Totals& totals)
+      : index(number),
+        reserved_rows(totals.reserved_rows),
+        in_flight_bytes(totals.in_flight_bytes),
+        open_rows(totals.open_rows) {}
+
+  DatabaseIndex index;
   bool opened = false;
+  std::optional<SteadyTime> asleep_until;  ///< Nothing is under way: not looked at before, unless an event comes.
 
   // The scan.
   Window window;
@@ -110,7 +143,7 @@ struct Database {
   bool exhausted = false;      ///< Nothing stood beyond the cursor when it was read last.
   bool woken = false;          ///< A wake came while a reading was under way: that may have missed it.
   Reading reading = Reading::none;
-  std::int64_t reserved_rows = 0;  ///< Window rows set aside for the reading under way.
+  SharedCount reserved_rows;  ///< Window rows set aside for the reading under way.
   Stall stall;
   SteadyTime floor_at{};
 
@@ -157,7 +190,8 @@ struct Database {
   std::uint64_t reload_step = 0;
   std::size_t sweep_position = 0;
 
-  std::int64_t open_rows = 0;  ///< Rows in memory that are neither sent nor held: what window_rows bounds.
+  SharedCount in_flight_bytes;  ///< Handed to producers and not yet reported.
+  SharedCount open_rows;        ///< Rows in memory that are neither sent nor held: what window_rows bounds.
 };
 
 /// What a row may do now. `stop`: nothing of the batch from here on can be decided yet.
@@ -174,12 +208,16 @@ struct Core::State {
   CoreOptions options;
   Partitioner partitioner;
   ErrorText error_text;
-  std::deque<Database> databases;
+  Totals totals;
+  std::deque<std::optional<Database>> databases;  ///< By index; empty where there is none, or none any more.
+  std::int64_t open_databases = 0;
+  std::set<DatabaseIndex> awake;                          ///< Something may be to do for them.
+  std::set<std::pair<SteadyTime, DatabaseIndex>> asleep;  ///< The others, by when they are looked at again.
   TopicTable topics;
   std::array<ProducerGuard, 2> producers;
   SeededRandom random;
   std::uint64_t step_number = 0;
-  std::size_t first_to_read = 0;  ///< Round robin over the databases.
+  DatabaseIndex first_to_read = 0;  ///< Round robin over the databases.
 
   SteadyTime now{};
   WallTime wall{};
@@ -191,7 +229,6 @@ struct Core::State {
   bool outage = false;
   SteadyTime progress_at{};  ///< The last acknowledgement, or when something came in flight after nothing was.
   std::int64_t in_flight_rows = 0;
-  std::int64_t in_flight_bytes = 0;
   std::int64_t handed_rows = 0;  ///< Handed over at least once, and neither acknowledged nor held.
   std::int64_t sent = 0;
   std::int64_t possible_duplicates = 0;
@@ -208,13 +245,25 @@ struct Core::State {
   unsigned batch_halvings = 0;
 
   // core.cpp
-  Database& database(DatabaseIndex index);
   void say(int level, std::string text) { out->other.emplace_back(command::Say{level, std::move(text)}); }
   void finish_step();
   void watch_outage();
   void finish_stop();
   [[nodiscard]] ProducerGuard& guard(ProducerKind kind) { return producers[static_cast<std::size_t>(kind)]; }
-  [[nodiscard]] std::int64_t open_rows() const;
+
+  // databases.cpp: which of them are there, and which need to be looked at.
+  Database& database(DatabaseIndex index);
+  [[nodiscard]] bool knows(DatabaseIndex index) const noexcept {
+    return index < databases.size() && databases[index].has_value();
+  }
+  void on_closed(DatabaseIndex index);
+  void wake(Database& db);
+  void wake_due();
+  void let_sleep();
+  [[nodiscard]] bool at_rest(const Database& db) const;
+  [[nodiscard]] std::chrono::milliseconds floor_interval() const;
+  [[nodiscard]] bool ready_pending(const Database& db) const;
+  [[nodiscard]] std::int64_t open_rows() const noexcept { return totals.open_rows; }
 
   // scan.cpp: what is read becomes Produce commands, holds, or waits.
   void on_rows(const event::RowsRead& event);
@@ -310,12 +359,17 @@ struct Core::State {
   void schedule_reads();
   [[nodiscard]] bool try_ready_pass(Database& db);
   [[nodiscard]] bool try_read(Database& db);
-  [[nodiscard]] bool may_go_on(Stall& stall);
-  [[nodiscard]] store::ReadLimits limits(std::int64_t rows) const;
-  [[nodiscard]] std::int64_t free_rows() const;
-  [[nodiscard]] bool bytes_fit(std::int64_t bytes) const {
-    return in_flight_bytes == 0 || in_flight_bytes + bytes <= options.window_bytes;
+  [[nodiscard]] bool may_go_on(const Database& db, Stall& stall);
+  [[nodiscard]] store::ReadLimits limits(const Database& db, std::int64_t rows) const;
+  [[nodiscard]] std::int64_t free_rows(const Database& db) const;
+  [[nodiscard]] std::int64_t first_rows() const noexcept;
+  [[nodiscard]] bool row_fits(const Database& db) const;
+  [[nodiscard]] bool bytes_fit(const Database& db, std::int64_t bytes) const;
+  /// What one database may have of a window.
+  [[nodiscard]] std::int64_t share(std::int64_t window) const noexcept {
+    return open_databases > 1 ? std::max<std::int64_t>(1, window / 2) : window;
   }
+  void at_due_time(const Database& db, SteadyTime& next) const;
   [[nodiscard]] SteadyTime next_tick() const;
 };
 

@@ -123,7 +123,7 @@ Core::State::Decision Core::State::decide(Database& db, const store::OutboxRow& 
     decision.verdict = Verdict::defer;
     return decision;
   }
-  if (!bytes_fit(slot.bytes)) {
+  if (!bytes_fit(db, slot.bytes)) {
     decision.verdict = Verdict::stop;
     decision.stall.bytes = slot.bytes;
     return decision;
@@ -178,7 +178,7 @@ void Core::State::hand_over(Database& db, Slot& slot, const Decision& decision, 
     if (slot.producer == ProducerKind::probation) producer.ends.clear();
   }
   ++in_flight_rows;
-  in_flight_bytes += slot.bytes;
+  db.in_flight_bytes = db.in_flight_bytes + slot.bytes;
   if (slot.has_lane && slot.producer == ProducerKind::probation) ++db.lanes.entry(slot.lane).in_flight;
   out->produce.push_back({db.index, row_index, slot.producer, slot.generation, decision.partition});
 }

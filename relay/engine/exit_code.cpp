@@ -1,5 +1,8 @@
 #include "relay/engine/exit_code.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace txbox::relay {
 
 ExitCode exit_code_for(ErrorCode code) noexcept {
@@ -29,6 +32,15 @@ ExitCode exit_code_for(ErrorCode code) noexcept {
     case ErrorCode::commit_unknown: return ExitCode::failure;
   }
   return ExitCode::failure;
+}
+
+ExitCode worse_of(ExitCode first, ExitCode second) noexcept {
+  constexpr std::array kFromTheWorst{ExitCode::corrupt,       ExitCode::restored, ExitCode::moved,
+                                     ExitCode::schema_newer,  ExitCode::owned,    ExitCode::failure,
+                                     ExitCode::configuration, ExitCode::usage,    ExitCode::try_later,
+                                     ExitCode::check_failed,  ExitCode::ok};
+  return *std::find_if(kFromTheWorst.begin(), kFromTheWorst.end(),
+                       [&](ExitCode code) { return code == first || code == second; });
 }
 
 }  // namespace txbox::relay

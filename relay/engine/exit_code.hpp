@@ -21,4 +21,8 @@ enum class ExitCode : int {
 
 [[nodiscard]] ExitCode exit_code_for(ErrorCode code) noexcept;
 
+/// Which of two a person has to look at first: what is in doubt before what is set up wrongly, and that before what
+/// passes by itself.
+[[nodiscard]] ExitCode worse_of(ExitCode first, ExitCode second) noexcept;
+
 }  // namespace txbox::relay

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <poll.h>
-
 #include <txbox/base/error.hpp>
 #include <txbox/base/failpoint.hpp>
 #include <txbox/store/store_home.hpp>
@@ -17,86 +15,44 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A reader waits only for a writer that holds the whole file (locking_mode=EXCLUSIVE, recovery after a crash).
-constexpr auto kReadDeadline = 1000ms;
-constexpr int kBetweenTriesMs = 50;
+// A reader waits only for a writer that holds the whole file (locking_mode=EXCLUSIVE, recovery after a crash). While it
+// waits no other file is served, so what lasts longer is tried again.
+constexpr auto kReadDeadline = 20ms;
 
 constexpr char kAdoptHint[] = "; if this file shall be published from now on, run `outbox-relay adopt --db FILE`";
-
-/// Does the step again while another program keeps the file locked. False when the relay was told to stop meanwhile.
-template <typename Step>
-bool through_locks(const OpenDatabaseOptions& options, const LogSink& log, bool& said, Step&& step) {
-  while (true) {
-    try {
-      step();
-      return true;
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::busy || system_clock().steady_now() >= options.deadline) throw;
-    }
-    if (!std::exchange(said, true) && log) {
-      log(LogLevel::warning, options.path + ": another program keeps the database locked; waiting for it");
-    }
-    pollfd cancel{options.cancel_descriptor, POLLIN, 0};
-    if (::poll(&cancel, 1, kBetweenTriesMs) > 0) return false;
-  }
-}
-
-std::optional<store::RelayLock> take_lock(const OpenDatabaseOptions& options, const LogSink& log) {
-  try {
-    return store::RelayLock::acquire(options.path);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::owned || !options.standby) throw;
-  }
-  if (log) log(LogLevel::info, options.path + ": standing by, another relay holds the file");
-  auto lock = store::RelayLock::wait(options.path, options.cancel_descriptor, options.deadline);
-  // The wait may have lasted for days: what lies there now may be another file.
-  if (lock) store::check_file(options.path);
-  return lock;
-}
 
 }  // namespace
 
 std::unique_ptr<OpenDatabase> OpenDatabase::open(const OpenDatabaseOptions& options, const LogSink& log) {
-  store::check_file(options.path);
-  auto lock = take_lock(options, log);
-  if (!lock) return nullptr;
   store::OpenOptions how;
   how.purpose = store::OpenPurpose::relay;
   how.busy_deadline = kReadDeadline;
-  bool said = false;
-  std::optional<store::Connection> connection;
-  store::StoreIdentity identity;
-  const bool opened = through_locks(options, log, said, [&] {
-    connection.reset();
-    connection.emplace(store::Connection::open(options.path, how));
-    store::verify_outbox_schema(connection->handle());
-    identity = store::read_identity(connection->handle());
-  });
-  if (!opened) return nullptr;
+  auto connection = store::Connection::open(options.path, how);
+  store::verify_outbox_schema(connection.handle());
+  store::StoreIdentity identity = store::read_identity(connection.handle());
   store::WitnessFile witness_file(options.state_directory, identity.store_uuid);
-  std::unique_ptr<OpenDatabase> database(new OpenDatabase(options.path, std::move(*lock), std::move(*connection),
-                                                          std::move(identity), store::file_identity(options.path),
-                                                          std::move(witness_file)));
-  database->compare_witness(log);
+  std::unique_ptr<OpenDatabase> database(new OpenDatabase(options.path, std::move(connection), std::move(identity),
+                                                          store::file_identity(options.path), std::move(witness_file)));
+  const bool first_run = database->compare_witness();
   // Throws restored where the row that the witness names is gone, before anything is written.
-  const bool compared = through_locks(options, log, said, [&database] {
-    static_cast<void>(database->reader_.progress());
-    database->compare_home();
-  });
-  if (!compared) return nullptr;
+  static_cast<void>(database->reader_.progress());
+  database->compare_home();
+  if (first_run && log) {
+    log(LogLevel::info, options.path +
+                            ": the relay runs here for the first time, or its state directory is new; that the file is "
+                            "no older copy of itself, restored from a backup, cannot be told this time");
+  }
   return database;
 }
 
-OpenDatabase::OpenDatabase(std::string path, store::RelayLock lock, store::Connection connection,
-                           store::StoreIdentity identity, store::FileIdentity file, store::WitnessFile witness_file)
+OpenDatabase::OpenDatabase(std::string path, store::Connection connection, store::StoreIdentity identity,
+                           store::FileIdentity file, store::WitnessFile witness_file)
     : path_(std::move(path)),
-      lock_(std::move(lock)),
       connection_(std::move(connection)),
       identity_(std::move(identity)),
       file_(std::move(file)),
       witness_file_(std::move(witness_file)),
-      reader_(connection_),
-      watch_(path_) {}
+      reader_(connection_) {}
 
 OpenDatabase::~OpenDatabase() = default;
 
@@ -107,28 +63,36 @@ void OpenDatabase::compare_home() {
                   kAdoptHint);
 }
 
-void OpenDatabase::compare_witness(const LogSink& log) {
+bool OpenDatabase::compare_witness() {
   const std::optional<store::Witness> witness = witness_file_.read();
   switch (judge_witness(witness, identity_)) {
-    case WitnessVerdict::first_run:
-      if (log)
-        log(LogLevel::info,
-            path_ +
-                ": the relay runs here for the first time, or its state directory is new; that the file is "
-                "no older copy of itself, restored from a backup, cannot be told this time");
-      return;
-    case WitnessVerdict::adopted: return;
+    case WitnessVerdict::first_run: return true;
+    case WitnessVerdict::adopted: return false;
     case WitnessVerdict::older_copy:
       throw Error(ErrorCode::restored,
                   path_ + ": the file is an older copy of itself (its incarnation went back)" + kAdoptHint);
     case WitnessVerdict::same:
       // The next read finds out whether the row that was read last is still there.
       if (witness->anchor_id > 0) reader_.set_anchor({witness->anchor_id, witness->anchor_nonce_prefix});
-      return;
+      if (witness->device == file_.device && witness->inode == file_.inode && witness->machine_id == file_.machine_id)
+        witness_there_ = witness->anchor_id;
+      return false;
   }
+  return false;
+}
+
+bool OpenDatabase::rest() noexcept {
+  if (std::exchange(used_, false)) {
+    resting_ = false;
+    return false;
+  }
+  if (std::exchange(resting_, true)) return false;
+  connection_.release_memory();
+  return true;
 }
 
 store::ReadResult OpenDatabase::read_after(const command::Read& wish, store::RowBatch& out) {
+  used_ = true;
   out.clear();
   const store::ReadResult result = reader_.read_after(wish.after, wish.limits, out);
   make_durable(out, result);
@@ -136,6 +100,7 @@ store::ReadResult OpenDatabase::read_after(const command::Read& wish, store::Row
 }
 
 store::ReadResult OpenDatabase::read_ready(const command::ReadReady& wish, store::RowBatch& out) {
+  used_ = true;
   out.clear();
   const store::ReadResult result = reader_.read_ready(wish.after, wish.scanned_through, wish.limits, out);
   make_durable(out, result);
@@ -157,12 +122,13 @@ void OpenDatabase::make_durable(const store::RowBatch& batch, const store::ReadR
 
 std::optional<store::Witness> OpenDatabase::take_witness() {
   const std::int64_t newest = reader_.anchor().id;
-  if (newest == witnessed_) return std::nullopt;
+  if (newest == witnessed_ || newest == witness_there_) return std::nullopt;
   witnessed_ = newest;
   return witness();
 }
 
 void OpenDatabase::leave_witness(const LogSink& log) const {
+  if (witness_there_ == reader_.anchor().id) return;
   try {
     witness_file_.write(witness());
   } catch (const Error& error) {

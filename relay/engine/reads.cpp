@@ -6,41 +6,55 @@
 
 namespace txbox::relay {
 
-std::int64_t Core::State::open_rows() const {
-  std::int64_t rows = 0;
-  for (const Database& db : databases) rows += db.open_rows;
-  return rows;
+std::int64_t Core::State::free_rows(const Database& db) const {
+  const std::int64_t of_all = options.window_rows - totals.open_rows - totals.reserved_rows;
+  return std::min(of_all, share(options.window_rows) - db.open_rows - db.reserved_rows);
 }
 
-std::int64_t Core::State::free_rows() const {
-  std::int64_t rows = options.window_rows;
-  for (const Database& db : databases) rows -= db.open_rows + db.reserved_rows;
-  return rows;
+/// A file of which nothing is under way may have so many rows beyond the window: others that are stuck do not keep it
+/// back.
+std::int64_t Core::State::first_rows() const noexcept {
+  return open_databases > 1 ? std::clamp<std::int64_t>(options.window_rows / 16, 1, 64) : 0;
 }
 
-store::ReadLimits Core::State::limits(std::int64_t rows) const {
-  const std::int64_t free_bytes = std::max<std::int64_t>(1, options.window_bytes - in_flight_bytes);
+/// Whether one more row may be taken into memory.
+bool Core::State::row_fits(const Database& db) const {
+  if (db.open_rows < first_rows()) return true;
+  return open_rows() == 0 || (open_rows() < options.window_rows && db.open_rows < share(options.window_rows));
+}
+
+bool Core::State::bytes_fit(const Database& db, std::int64_t bytes) const {
+  // The first row of a database may go beyond the window: a large one would never find it empty beside busy files.
+  if (db.in_flight_bytes == 0) return totals.in_flight_bytes <= options.window_bytes;
+  return totals.in_flight_bytes + bytes <= options.window_bytes &&
+         db.in_flight_bytes + bytes <= share(options.window_bytes);
+}
+
+store::ReadLimits Core::State::limits(const Database& db, std::int64_t rows) const {
+  const std::int64_t of_all = options.window_bytes - totals.in_flight_bytes;
+  const std::int64_t free_bytes =
+      std::max<std::int64_t>(1, std::min(of_all, share(options.window_bytes) - db.in_flight_bytes));
   return {std::min(rows, options.read.rows), std::min(free_bytes, options.read.bytes)};
 }
 
 /// Whether what a scan stood before is out of the way.
-bool Core::State::may_go_on(Stall& stall) {
+bool Core::State::may_go_on(const Database& db, Stall& stall) {
   if (stall.topic) {
     const Topic& topic = topics.at(*stall.topic);
     if (topic.phase == TopicPhase::unknown) return false;
     const bool still_growing = stall.growth && topic.phase == TopicPhase::usable && topic.grown_to != 0;
     if (still_growing && topic.open_rows > 0) return false;
   }
-  if (stall.bytes > 0 && !bytes_fit(stall.bytes)) return false;
+  if (stall.bytes > 0 && !bytes_fit(db, stall.bytes)) return false;
   stall = {};
   return true;
 }
 
 bool Core::State::try_ready_pass(Database& db) {
   if (!db.pass_wanted || now < db.pass_not_before) return false;
-  if (!may_go_on(db.pass_stall)) return false;
-  const std::int64_t rows = free_rows();
-  if (rows <= 0 && open_rows() > 0) return false;
+  if (!may_go_on(db, db.pass_stall)) return false;
+  const std::int64_t rows = free_rows(db);
+  if (!row_fits(db)) return false;
   // The rows of earlier passes stand first until they are marked: a reading that shows nothing else is of no use.
   if (static_cast<std::int64_t>(db.ready.size()) >= options.read.rows) return false;
   db.pass_wanted = false;
@@ -57,41 +71,44 @@ bool Core::State::try_ready_pass(Database& db) {
 bool Core::State::try_read(Database& db) {
   const bool replaying = db.cursor < db.window.last();
   if (db.exhausted && !replaying) return false;
-  if (!may_go_on(db.stall)) return false;
+  if (!may_go_on(db, db.stall)) return false;
   std::int64_t rows = options.read.rows;
   if (!replaying) {
     if (outage) return false;
-    rows = free_rows();
+    rows = free_rows(db);
     // Small readings cost as much as large ones: wait until a good part of the window is free.
     const std::int64_t worthwhile = std::max<std::int64_t>(1, std::min(options.read.rows, options.window_rows) / 4);
-    if (rows < worthwhile && open_rows() > 0) return false;
-    rows = std::max<std::int64_t>(1, rows);
+    const std::int64_t first = db.open_rows == 0 ? first_rows() : 0;
+    if (rows < worthwhile && open_rows() > 0 && first == 0) return false;
+    rows = std::max<std::int64_t>({1, first, rows});
   }
-  const store::ReadLimits read = limits(rows);
+  const store::ReadLimits read = limits(db, rows);
   db.reading = Reading::rows;
   db.reserved_rows = replaying ? 0 : read.rows;
-  db.floor_at = now + options.floor_interval;
+  db.floor_at = now + floor_interval();
   out->other.emplace_back(command::Read{db.index, db.cursor, read});
   return true;
 }
 
 void Core::State::schedule_reads() {
-  for (Database& db : databases) {
+  for (const DatabaseIndex index : awake) {
+    Database& db = *databases[index];
     if (now < db.floor_at) continue;
     db.exhausted = false;
-    db.floor_at = now + options.floor_interval;
+    db.floor_at = now + floor_interval();
   }
-  if (databases.empty() || guard(ProducerKind::main).broken) return;
-  const std::size_t first = first_to_read;
-  for (std::size_t offset = 0; offset < databases.size(); ++offset) {
-    Database& db = databases[(first + offset) % databases.size()];
+  if (awake.empty() || guard(ProducerKind::main).broken) return;
+  auto next = awake.lower_bound(first_to_read);
+  for (std::size_t count = 0; count < awake.size(); ++count, ++next) {
+    if (next == awake.end()) next = awake.begin();
+    Database& db = *databases[*next];
     if (!db.opened || db.reading != Reading::none) continue;
     // Both sources in turn, so that neither starves the other.
     const bool ready_first = !db.last_was_ready;
     bool read_ready = ready_first && try_ready_pass(db);
     if (!read_ready && !try_read(db)) read_ready = !ready_first && try_ready_pass(db);
     db.last_was_ready = read_ready;
-    if (db.reading != Reading::none) first_to_read = (first + offset + 1) % databases.size();
+    if (db.reading != Reading::none) first_to_read = db.index + 1;
   }
 }
 
@@ -104,17 +121,15 @@ SteadyTime Core::State::next_tick() const {
     if (time > now) next = std::min(next, time);
   };
   at(topics.next_ask());
-  for (const Database& db : databases) {
+  if (!asleep.empty()) next = std::min(next, asleep.begin()->first);
+  for (const DatabaseIndex index : awake) {
+    const Database& db = *databases[index];
     if (!db.opened) continue;
     at(db.floor_at);
     if (db.unmarked_since) at(*db.unmarked_since + options.mark_interval);
     if (db.pass_wanted) at(db.pass_not_before);
     if (db.reload_wanted) at(db.reload_not_before);
-    if (db.next_due_ms && !db.releasing) {
-      // Far-off times are looked at again now and then: the wall clock may be set, and the sum must not overflow.
-      const std::int64_t wait_ms = std::clamp<std::int64_t>(*db.next_due_ms - to_ms(wall), 1, 60'000);
-      at(now + std::chrono::milliseconds(wait_ms));
-    }
+    at_due_time(db, next);
   }
   if (handed_rows > 0 && !outage) at(progress_at + options.outage_after);
   return next;

@@ -90,7 +90,7 @@ bool Core::State::take_ready(Database& db, const store::OutboxRow& row, std::uin
   const auto& done = db.done_while_reading;
   if (row.sent || std::binary_search(done.begin(), done.end(), row.id)) return true;
   if (ready_must_wait(db, row, first_open)) return leave();
-  if (open_rows() >= options.window_rows && open_rows() > 0) return false;
+  if (!row_fits(db)) return false;
   Slot slot = make_slot(row);
   if (const auto found = db.ready_suspects.find(row.id); found != db.ready_suspects.end()) {
     slot.suspect = true;

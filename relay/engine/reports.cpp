@@ -15,6 +15,7 @@ constexpr Backoff kRebuild{std::chrono::milliseconds(50), std::chrono::milliseco
 void Core::State::on_reports(std::span<const event::Report> reports) {
   std::array<bool, 2> failed{};
   for (const event::Report& report : reports) {
+    if (!knows(report.database)) continue;
     Database& db = database(report.database);
     Slot* slot = find_in_flight(db, report.row);
     if (slot == nullptr) continue;
@@ -25,7 +26,8 @@ void Core::State::on_reports(std::span<const event::Report> reports) {
       on_failure(db, *slot, report);
     }
   }
-  for (Database& db : databases) {
+  for (const DatabaseIndex index : awake) {
+    Database& db = *databases[index];
     if (failed[0]) take_back(db, ProducerKind::main);
     if (failed[1]) take_back(db, ProducerKind::probation);
   }
@@ -43,7 +45,7 @@ Slot* Core::State::find_in_flight(Database& db, std::int64_t row) {
 
 void Core::State::left_flight(Database& db, Slot& slot) {
   --in_flight_rows;
-  in_flight_bytes -= slot.bytes;
+  db.in_flight_bytes = db.in_flight_bytes - slot.bytes;
   if (--guard(slot.producer).in_flight == 0) {
     guard(slot.producer).alone.reset();
     if (slot.producer == ProducerKind::probation) next_turn();
@@ -181,7 +183,8 @@ void Core::State::on_producer_ready(const event::ProducerReady& event) {
   producer.generation = event.generation;
   producer.broken = false;
   producer.ends.clear();
-  for (Database& db : databases) {
+  for (const DatabaseIndex index : awake) {
+    Database& db = *databases[index];
     abandon_flight(db, event.producer);
     take_back(db, event.producer);
     db.failed[static_cast<std::size_t>(event.producer)].clear();

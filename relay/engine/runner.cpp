@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <malloc.h>
+
 #include <txbox/base/failpoint.hpp>
 #include <txbox/kafka/errors.hpp>
 
@@ -17,6 +19,8 @@ using namespace std::chrono_literals;
 
 constexpr auto kLongestSleep = 60s;
 constexpr auto kHousekeepingInterval = 1s;
+constexpr std::size_t kWitnessesAtOnce = 20;
+constexpr auto kTrimInterval = 60s;
 
 LogLevel level_of(int level) noexcept {
   constexpr std::array kLevels{LogLevel::debug, LogLevel::info, LogLevel::warning, LogLevel::error};
@@ -35,6 +39,7 @@ kafka::ProducerOptions producer_options(const RunnerOptions& options) {
 
 Runner::State::State(RunnerOptions given)
     : options(std::move(given)),
+      finder(options.databases),
       kafka(producer_options(options), options.id_header),
       describer(producer_options(options), wake),
       worker(wake, options.log),
@@ -46,27 +51,17 @@ Runner::~Runner() = default;
 
 RunOutcome Runner::run() { return state_->run(); }
 
-void Runner::State::begin() {
-  for (const auto& database : databases) {
-    worker.add_database(database->path(), database->witness_file());
-    wakes.emplace_back(database->reader().data_version());
-  }
-  worker.start();
-  for (std::size_t index = 0; index < databases.size(); ++index) open_for_core(static_cast<DatabaseIndex>(index));
-}
-
 RunOutcome Runner::State::run() {
   // The wait for another relay, and for a lock, is part of a drain's time.
   if (options.drain_timeout) drain_deadline = now() + *options.drain_timeout;
-  if (!open_databases()) {
-    if (options.drain) outcome.code = ExitCode::try_later;
-    return outcome;
-  }
-  begin();
+  worker.start();
+  for (const std::string& folder : finder.folders()) watch.add_folder(folder);
+  find_files();
   while (!stopped) {
     wait();
     serve_stop();
     serve_changes();
+    serve_files();
     serve_reports();
     serve_store();
     serve_topics();
@@ -75,43 +70,61 @@ RunOutcome Runner::State::run() {
     serve_timers();
     serve_drain();
   }
+  if (all_ended && !worst) worst.emplace(ErrorCode::moved, "no file is there to serve");
+  if (all_ended) throw several() ? Error(worst->code(), "no file is left to serve") : *worst;
   own_up_to_drain();
   if (outcome.at_once) return outcome;
   worker.stop();
   worker.leave_whole();
-  for (const auto& database : databases) {
-    database->leave_whole();
-    database->leave_witness(options.log);
+  std::vector<std::string> served;
+  for (const auto& file : files) {
+    if (file->phase != ServedFile::Phase::serving) continue;
+    file->database->leave_whole();
+    file->database->leave_witness(options.log);
+    served.push_back(file->path);
   }
   outcome.published = core.status().sent;
-  if (options.drain && outcome.code == ExitCode::ok) outcome.code = drain_verdict(options.databases, options.log);
+  if (options.drain && outcome.code == ExitCode::ok) {
+    outcome.code = drain_verdict(served, options.log);
+    if (worst) outcome.code = worse_of(outcome.code, exit_code_for(worst->code()));
+  }
   return outcome;
 }
 
 void Runner::State::step(const Event& event, std::span<const store::OutboxRow> rows) {
   commands.clear();
   core.step(now(), system_clock().wall_now(), event, commands);
+  std::optional<Error> failure;
   if (!commands.produce.empty()) {
-    kafka.hand_over(commands.produce, rows, reports);
+    try {
+      kafka.hand_over(commands.produce, rows, reports);
+    } catch (const Error& error) {
+      // Its file ends with it; what this step asks for other files is done all the same.
+      failure = error;
+    }
     TXBOX_FAILPOINT("relay:after_produce");
   }
   // Carrying out only queues things up, so that no step happens inside a step.
   for (Command& command : commands.other) {
     std::visit([this](auto& wish) { carry_out(wish); }, command);
   }
+  if (failure) throw *failure;
 }
 
 void Runner::State::carry_out(command::Say& wish) { say(level_of(wish.level), wish.text); }
 
 bool Runner::State::busy_now() const {
-  if (more_reports || !reports.empty() || !answered.empty()) return true;
+  if (more_reports || !reports.empty()) return true;
   return !refitting() && next_read() <= now();
 }
 
 SteadyTime Runner::State::next_deadline() const {
   SteadyTime next =
       std::min({core.next_tick(), kafka.next_deadline(), next_housekeeping, stop_deadline, drain_deadline});
-  for (const WakeWatch& watch : wakes) next = std::min(next, watch.next_look());
+  for (const DatabaseIndex index : looking) next = std::min(next, files[index]->wake->next_look());
+  for (const PendingRelease& pending : answered) next = std::min(next, pending.not_before);
+  if (!to_open.empty() && !stopping) next = std::min(next, to_open.begin()->first);
+  if (finder.has_patterns() && !stopping && !options.drain) next = std::min(next, next_scan);
   if (!refitting()) next = std::min(next, next_read());
   return next;
 }
@@ -122,7 +135,7 @@ void Runner::State::wait() {
   add(options.stop_descriptor);
   add(wake.descriptor());
   for (const int descriptor : kafka.report_descriptors()) add(descriptor);
-  for (const auto& database : databases) add(database->watch().descriptor());
+  add(watch.descriptor());
   add(options.change_descriptor);
 
   std::chrono::nanoseconds sleep{0};
@@ -134,9 +147,27 @@ void Runner::State::wait() {
 
   if (polled[1].revents != 0) wake.clear();
   if (polled[2].revents != 0 || polled[3].revents != 0) kafka.drain_report_descriptors();
-  for (std::size_t index = 0; index < databases.size(); ++index) {
-    if (polled[4 + index].revents != 0 && databases[index]->watch().drain()) wakes[index].touched(now());
+  if (polled[4].revents != 0) take_file_changes();
+}
+
+void Runner::State::look_after_files() {
+  // A few in each interval: at a first run every file has one to write, and marks wait behind them.
+  for (std::size_t step = 0, written = 0; step < files.size() && written < kWitnessesAtOnce; ++step) {
+    const DatabaseIndex index = next_witness++ % static_cast<DatabaseIndex>(files.size());
+    if (!is_served(index)) continue;
+    if (auto witness = database(index).take_witness()) {
+      worker.submit(index, WriteWitness{*witness});
+      ++written;
+    }
   }
+  for (const auto& file : files) {
+    if (file->phase == ServedFile::Phase::serving && file->database->rest()) memory_released = true;
+  }
+  if (!memory_released || now() < next_trim) return;
+  // What many small owners gave back lies between what they keep, and malloc returns only the end by itself.
+  malloc_trim(0);
+  memory_released = false;
+  next_trim = now() + kTrimInterval;
 }
 
 void Runner::State::serve_timers() {
@@ -148,10 +179,7 @@ void Runner::State::serve_timers() {
   if (time < next_housekeeping) return;
   next_housekeeping = time + kHousekeepingInterval;
   if (const auto error = kafka.take_client_error()) hint(*error);
-  for (std::size_t index = 0; index < databases.size(); ++index) {
-    if (auto witness = databases[index]->take_witness())
-      worker.submit(static_cast<DatabaseIndex>(index), WriteWitness{*witness});
-  }
+  look_after_files();
 }
 
 }  // namespace txbox::relay

@@ -36,8 +36,9 @@ void Runner::State::use_cluster(const std::string& id) {
   if (!cluster_id.empty())
     say(LogLevel::warning, "the brokers now answer as another cluster: receipts name it from here on");
   cluster_id = id;
-  for (std::size_t index = 0; index < databases.size(); ++index) {
-    worker.submit(static_cast<DatabaseIndex>(index), UseCluster{cluster_id});
+  for (std::size_t index = 0; index < files.size(); ++index) {
+    if (is_served(static_cast<DatabaseIndex>(index)))
+      worker.submit(static_cast<DatabaseIndex>(index), UseCluster{cluster_id});
   }
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -13,25 +15,33 @@
 #include <txbox/base/clock.hpp>
 #include <txbox/base/error.hpp>
 #include <txbox/kafka/producer.hpp>
+#include <txbox/store/change_watch.hpp>
 
 #include "relay/engine/broker_trouble.hpp"
 #include "relay/engine/event_descriptor.hpp"
+#include "relay/engine/file_finder.hpp"
 #include "relay/engine/kafka_side.hpp"
-#include "relay/engine/open_database.hpp"
 #include "relay/engine/runner.hpp"
+#include "relay/engine/served_file.hpp"
 #include "relay/engine/store_worker.hpp"
 #include "relay/engine/topic_describer.hpp"
-#include "relay/engine/wake_watch.hpp"
 
 namespace txbox::relay {
 
-/// What the loop holds, for the parts of it: runner.cpp has the loop itself, runner_kafka.cpp what comes from the
-/// brokers, runner_store.cpp what comes from the databases, runner_stop.cpp how it ends.
+/// What the loop holds, for the parts of it: runner.cpp has the loop itself, runner_files.cpp which files it serves,
+/// runner_kafka.cpp what comes from the brokers, runner_store.cpp what comes from the databases, runner_stop.cpp how it
+/// ends.
 
 using ReadWish = std::variant<command::Read, command::ReadReady, command::Reload>;
 
 struct PendingRead {
   ReadWish wish;
+  SteadyTime not_before{};
+};
+
+/// An answer that is not told yet: when the next scheduled row is due is asked first.
+struct PendingRelease {
+  event::Released released;
   SteadyTime not_before{};
 };
 
@@ -44,8 +54,6 @@ struct Runner::State {
   explicit State(RunnerOptions given);
 
   RunOutcome run();
-  bool open_databases();
-  void begin();
   void say(LogLevel level, const std::string& text) const {
     if (options.log) options.log(level, text);
   }
@@ -53,14 +61,16 @@ struct Runner::State {
   void wait();
   void serve_stop();
   void serve_changes();
+  void serve_files();
   void serve_reports();
   void serve_store();
   void serve_topics();
   void serve_wakes();
   void serve_reads();
   void serve_timers();
+  void look_after_files();
   void serve_drain();
-  [[nodiscard]] bool drain_is_done() const;
+  [[nodiscard]] bool drain_is_done();
   void own_up_to_drain();
 
   void step(const Event& event, std::span<const store::OutboxRow> rows = {});
@@ -78,14 +88,42 @@ struct Runner::State {
   template <typename Wish>
   void submit(Wish& wish) {
     const DatabaseIndex database = wish.database;
-    wakes[database].writing();
+    files[database]->wake->writing();
     worker.submit(database, StoreJob(std::move(wish)));
   }
   void release_due(command::ReleaseDue& wish);
   void use_cluster(const std::string& cluster_id);
   void hint(const kafka::ClientError& error);
   void read_one(const ReadWish& wish);
+  void answer_one(const PendingRelease& pending);
   void open_for_core(DatabaseIndex index);
+  void take_file_changes();
+
+  // runner_files.cpp
+  void find_files();
+  std::optional<DatabaseIndex> new_index();
+  void open_file(DatabaseIndex index);
+  [[nodiscard]] bool take_lock(ServedFile& file) const;
+  [[nodiscard]] bool is_served_elsewhere(DatabaseIndex index);
+  [[nodiscard]] bool passes_by_itself(const ServedFile& file, ErrorCode code) const;
+  void wait_to_open(DatabaseIndex index, ErrorCode code, const std::string& reason);
+  void end_file(DatabaseIndex index, const Error& error);
+  void let_go(DatabaseIndex index);
+  void left(DatabaseIndex index);
+  void say_descriptor_limit();
+  [[nodiscard]] bool several() const noexcept { return files.size() > 1 || finder.has_patterns(); }
+  [[nodiscard]] OpenDatabase& database(DatabaseIndex index) { return *files[index]->database; }
+  /// What fails here ends the file, and no other.
+  template <typename Work>
+  void for_file(DatabaseIndex index, Work&& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      end_file(index, error);
+    }
+  }
+  [[nodiscard]] bool is_served(DatabaseIndex index) const { return files[index]->phase == ServedFile::Phase::serving; }
+
   [[nodiscard]] bool busy_now() const;
   /// The producers are to be replaced: nothing may be handed over until they were.
   [[nodiscard]] bool refitting() const { return !held_back.empty() || kafka.changing(); }
@@ -95,8 +133,9 @@ struct Runner::State {
 
   RunnerOptions options;
   EventDescriptor wake;
-  std::vector<std::unique_ptr<OpenDatabase>> databases;
-  std::vector<WakeWatch> wakes;
+  FileFinder finder;
+  store::ChangeWatch watch;
+  std::vector<std::unique_ptr<ServedFile>> files;  ///< By DatabaseIndex.
   KafkaSide kafka;
   TopicDescriber describer;
   StoreWorker worker;
@@ -105,7 +144,15 @@ struct Runner::State {
   Commands commands;
   store::RowBatch batch;
   std::deque<PendingRead> reads;
-  std::deque<event::Released> answered;  ///< Releases that needed no writer.
+  std::deque<PendingRelease> answered;
+  std::set<std::pair<SteadyTime, DatabaseIndex>> to_open;  ///< Files that wait, by when they are tried.
+  std::set<DatabaseIndex> looking;                         ///< Files whose data_version is to be looked at.
+  std::map<FileNumber, DatabaseIndex> numbers;             ///< Of the files that are served.
+  std::deque<DatabaseIndex> free_indices;                  ///< Of files that ended.
+  std::vector<DatabaseIndex> draining;                     ///< Files that are not known to be drained.
+  store::ChangeWatch::Changes file_changes;
+  std::size_t serving_count = 0;
+  std::optional<Error> worst;  ///< Why a file ended in doubt.
   std::vector<event::Report> reports;
   std::vector<event::Report> serving;
   std::vector<StoreAnswer> store_answers;
@@ -118,14 +165,18 @@ struct Runner::State {
   bool more_reports = false;
   bool settled_moved = true;
   bool stopped = false;
+  bool all_ended = false;  ///< No file is left to serve, and not because a person wished it.
   bool stopping = false;
   bool deadline_told = false;
   SteadyTime stop_deadline = SteadyTime::max();
   SteadyTime drain_deadline = SteadyTime::max();
-  SteadyTime next_witness{};
+  SteadyTime next_scan{};
+  DatabaseIndex next_witness = 0;
+  bool limit_told = false;
+  bool memory_released = false;
+  SteadyTime next_trim = now() + std::chrono::seconds(5);
   SteadyTime next_housekeeping{};
   TroubleTalk trouble;
-  std::vector<std::int64_t> drain_goals;
   std::set<std::string> topics_to_hear_of;  ///< Rows waited for them at the start; a drain asks once whether they came.
   RunOutcome outcome;
 };

@@ -40,14 +40,10 @@ void Runner::State::serve_stop() {
   step(event::StopDeadline{});
 }
 
-bool Runner::State::drain_is_done() const {
-  const CoreStatus status = core.status();
-  const std::vector<std::int64_t>& settled = status.settled_through;
-  if (status.ready_pending || !topics_to_hear_of.empty() || settled.size() != drain_goals.size()) return false;
-  for (std::size_t index = 0; index < settled.size(); ++index) {
-    if (settled[index] < drain_goals[index]) return false;
-  }
-  return true;
+bool Runner::State::drain_is_done() {
+  if (!to_open.empty() || !topics_to_hear_of.empty()) return false;
+  while (!draining.empty() && core.settled(draining.back(), files[draining.back()]->drain_goal)) draining.pop_back();
+  return draining.empty();
 }
 
 /// Whoever asked for a drain relies on what 0 says: a signal may have ended it before its end.
@@ -66,6 +62,7 @@ void Runner::State::serve_drain() {
   if (std::exchange(settled_moved, false)) done = drain_is_done();
   if (!done && time < drain_deadline) return;
   if (!done) {
+    for (const auto& [time_to_open, index] : to_open) say(LogLevel::error, files[index]->told);
     say(LogLevel::error, "the drain did not end within its time; what is left goes out at the next run");
     outcome.code = ExitCode::try_later;
   }

@@ -18,32 +18,41 @@ Error naming(const std::string& path, const Error& error) {
   return {error.code(), text.find(path) == std::string::npos ? path + ": " + text : text};
 }
 
-bool Runner::State::open_databases() {
-  for (const std::string& path : options.databases) {
-    try {
-      auto database = OpenDatabase::open(
-          {path, options.state_directory, options.standby, options.stop_descriptor, drain_deadline}, options.log);
-      if (!database) return false;
-      databases.push_back(std::move(database));
-    } catch (const Error& error) {
-      throw naming(path, error);
-    }
+void Runner::State::take_file_changes() {
+  watch.drain(file_changes);
+  const SteadyTime time = now();
+  for (const DatabaseIndex index : file_changes.touched) {
+    if (!is_served(index)) continue;
+    files[index]->wake->touched(time);
+    looking.insert(index);
   }
-  return true;
+  if (file_changes.appeared) next_scan = std::min(next_scan, time);
+  // The next reading looks whether the file is still in its place.
+  for (const DatabaseIndex index : file_changes.replaced) {
+    if (is_served(index)) for_file(index, [&] { step(event::Woken{index, false}); });
+  }
 }
 
 void Runner::State::open_for_core(DatabaseIndex index) {
-  store::OutboxReader& reader = databases[index]->reader();
+  ServedFile& file = *files[index];
+  store::OutboxReader& reader = file.database->reader();
   event::DatabaseOpened opened;
   opened.database = index;
   opened.progress = reader.progress();
   opened.held_lanes = reader.held_lanes();
   opened.next_due_ms = reader.next_due_ms();
-  if (drain_goals.size() == index) {
+  if (file.phase == ServedFile::Phase::waiting) {
     // Of no use to a reload, and a walk over every waiting row.
     opened.waiting_topics = reader.waiting_topics();
-    drain_goals.push_back(opened.progress.newest_id);
+    file.drain_goal = opened.progress.newest_id;
+    worker.add_database(index, file.path, file.database->witness_file());
+    if (!cluster_id.empty()) worker.submit(index, UseCluster{cluster_id});
+    watch.add(file.path, index);
+    if (options.drain) draining.push_back(index);
     topics_to_hear_of.insert(opened.waiting_topics.begin(), opened.waiting_topics.end());
+    numbers.insert_or_assign(*file.number, index);
+    file.phase = ServedFile::Phase::serving;
+    ++serving_count;
   }
   step(opened);
 }
@@ -51,40 +60,75 @@ void Runner::State::open_for_core(DatabaseIndex index) {
 void Runner::State::serve_store() {
   worker.take_answers(store_answers);
   for (StoreAnswer& answer : store_answers) {
-    if (const auto* failure = std::get_if<StoreFailure>(&answer)) {
-      throw naming(databases[failure->database]->path(), failure->error);
-    }
     settled_moved = true;
-    if (const auto* marked = std::get_if<event::Marked>(&answer)) {
-      wakes[marked->database].written();
-      step(*marked);
+    if (const auto* gone = std::get_if<StoreLeft>(&answer)) {
+      left(gone->database);
+    } else if (const auto* failure = std::get_if<StoreFailure>(&answer)) {
+      if (is_served(failure->database)) end_file(failure->database, failure->error);
+    } else if (const auto* marked = std::get_if<event::Marked>(&answer)) {
+      if (!is_served(marked->database)) continue;
+      files[marked->database]->wake->written();
+      for_file(marked->database, [&] { step(*marked); });
     } else {
-      auto& released = std::get<event::Released>(answer);
-      released.next_due_ms = databases[released.database]->reader().next_due_ms();
-      wakes[released.database].written();
-      step(released);
+      const auto& released = std::get<event::Released>(answer);
+      if (!is_served(released.database)) continue;
+      files[released.database]->wake->written();
+      answered.push_back({released, {}});
     }
   }
-  while (!answered.empty()) {
-    const event::Released released = answered.front();
+  const SteadyTime time = now();
+  for (std::size_t count = answered.size(); count > 0; --count) {
+    const PendingRelease pending = answered.front();
     answered.pop_front();
-    step(released);
+    if (pending.not_before > time) {
+      answered.push_back(pending);
+    } else if (is_served(pending.released.database)) {
+      for_file(pending.released.database, [&] { answer_one(pending); });
+    }
   }
+}
+
+void Runner::State::answer_one(const PendingRelease& pending) {
+  event::Released released = pending.released;
+  try {
+    released.next_due_ms = database(released.database).reader().next_due_ms();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::busy) throw;
+    answered.push_back({released, now() + kReadRetry});
+    return;
+  }
+  step(released);
 }
 
 void Runner::State::release_due(command::ReleaseDue& wish) {
   // Most of the time nothing is due, and then the write lock is none of our business.
-  const auto due = databases[wish.database]->reader().next_due_ms();
+  std::optional<std::int64_t> due;
+  try {
+    due = database(wish.database).reader().next_due_ms();
+  } catch (const Error&) {
+    // The answer asks again, outside of this step.
+  }
   if (due && *due <= to_ms(system_clock().wall_now())) return submit(wish);
-  answered.push_back({wish.database, 0, false, due, 0});
+  answered.push_back({{wish.database, 0, false, due, 0}, {}});
 }
 
 void Runner::State::serve_wakes() {
   const SteadyTime time = now();
-  for (std::size_t index = 0; index < wakes.size(); ++index) {
-    if (wakes[index].next_look() > time) continue;
-    const auto verdict = wakes[index].look(time, databases[index]->reader().data_version());
-    if (verdict) step(event::Woken{static_cast<DatabaseIndex>(index), verdict->changed_by_others});
+  for (auto next = looking.begin(); next != looking.end();) {
+    const DatabaseIndex index = *next;
+    WakeWatch& wake_watch = *files[index]->wake;
+    ++next;  // The end of a file takes it out of the set.
+    if (wake_watch.next_look() > time) continue;
+    for_file(index, [&] {
+      try {
+        const auto verdict = wake_watch.look(time, database(index).reader().data_version());
+        if (verdict) step(event::Woken{index, verdict->changed_by_others});
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::busy) throw;
+        wake_watch.touched(time + kReadRetry);
+      }
+    });
+    if (is_served(index) && wake_watch.next_look() == SteadyTime::max()) looking.erase(index);
   }
 }
 
@@ -102,25 +146,26 @@ void Runner::State::serve_reads() {
   if (next == reads.end()) return;
   PendingRead read = *next;
   reads.erase(next);
-  try {
-    read_one(read.wish);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::busy) {
-      throw naming(databases[std::visit([](const auto& wish) { return wish.database; }, read.wish)]->path(), error);
+  const DatabaseIndex index = std::visit([](const auto& wish) { return wish.database; }, read.wish);
+  for_file(index, [&] {
+    try {
+      read_one(read.wish);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::busy) throw;
+      read.not_before = now() + kReadRetry;
+      reads.push_back(read);
     }
-    read.not_before = now() + kReadRetry;
-    reads.push_back(read);
-  }
+  });
 }
 
 void Runner::State::read_one(const ReadWish& wish) {
   if (const auto* reload = std::get_if<command::Reload>(&wish)) return open_for_core(reload->database);
   if (const auto* read = std::get_if<command::Read>(&wish)) {
-    const store::ReadResult result = databases[read->database]->read_after(*read, batch);
+    const store::ReadResult result = database(read->database).read_after(*read, batch);
     step(event::RowsRead{read->database, read->after, batch.rows(), result.exhausted, result.newest_id}, batch.rows());
   } else {
     const auto& ready_read = std::get<command::ReadReady>(wish);
-    const store::ReadResult result = databases[ready_read.database]->read_ready(ready_read, batch);
+    const store::ReadResult result = database(ready_read.database).read_ready(ready_read, batch);
     step(event::ReadyRead{ready_read.database, ready_read.after, batch.rows(), result.exhausted}, batch.rows());
   }
   settled_moved = true;

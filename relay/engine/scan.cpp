@@ -44,9 +44,8 @@ bool Core::State::scan_row(Database& db, const store::OutboxRow& row, std::uint3
     return true;
   }
   if (known == nullptr) {
-    const bool full = open_rows() >= options.window_rows && open_rows() > 0;
     const bool long_tail = static_cast<std::int64_t>(db.window.size()) >= kWindowSpan * options.window_rows;
-    if (full || long_tail) return false;
+    if (!row_fits(db) || long_tail) return false;
   }
   Slot fresh;
   if (known == nullptr) fresh = make_slot(row);

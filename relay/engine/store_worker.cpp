@@ -1,11 +1,15 @@
 #include "relay/engine/store_worker.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include <txbox/base/backoff.hpp>
 #include <txbox/base/check.hpp>
@@ -28,6 +32,10 @@ constexpr auto kBusyDeadline = 200ms;
 constexpr Backoff kRepeat{10ms, 1000ms};
 constexpr auto kComplaintInterval = 30s;
 constexpr auto kCheckpointInterval = 1s;
+// Of so many databases the WAL is looked at in one interval.
+constexpr std::size_t kCheckpointLooks = 50;
+// A writing connection that was not used for so long is closed.
+constexpr auto kIdleWriter = 10s;
 // Rows released in one transaction: about the length of lock hold that a mark takes.
 constexpr std::int64_t kReleaseRows = 2'000;
 
@@ -42,18 +50,38 @@ bool heals_by_repetition(ErrorCode code) noexcept {
   }
 }
 
-struct DatabaseQueue {
-  DatabaseQueue(store::Connection&& opened, store::WitnessFile file)
-      : connection(std::move(opened)), marker(connection), checkpoint(connection.path()), witness(std::move(file)) {}
+/// The writing connection of one database.
+struct Writer {
+  explicit Writer(const std::string& path) : connection(store::Connection::open(path, how())), marker(connection) {}
+
+  static store::OpenOptions how() {
+    store::OpenOptions options;
+    options.purpose = store::OpenPurpose::relay;
+    options.busy_deadline = kBusyDeadline;
+    return options;
+  }
 
   store::Connection connection;
   store::OutboxMarker marker;
+};
+
+struct DatabaseQueue {
+  DatabaseQueue(DatabaseIndex number, const std::string& of, store::WitnessFile file)
+      : index(number), path(of), files(store::file_set_identity(of)), checkpoint(of), witness(std::move(file)) {}
+
+  const DatabaseIndex index;
+  const std::string path;
+  const store::FileSetIdentity files;
+  std::deque<StoreJob> jobs;           ///< Guarded by State::mutex.
+  std::optional<bool> leaving;         ///< Guarded by State::mutex: to be removed, whole or not.
+  std::optional<std::string> cluster;  ///< The worker thread's own, as all below: that of the receipts.
+  std::unique_ptr<Writer> writer;
   store::WalCheckpoint checkpoint;
   store::WitnessFile witness;
-  std::deque<StoreJob> jobs;  ///< Guarded by State::mutex.
-  SteadyTime not_before{};    ///< The worker thread's own, as all below.
+  SteadyTime last_used{};
+  SteadyTime not_before{};
   unsigned failures = 0;
-  bool failed = false;  ///< For good: the process is about to end.
+  bool failed = false;  ///< For good: it is about to be removed.
   std::optional<SteadyTime> complained;
   bool witness_failed = false;
   WalComplaint wal_complaint;
@@ -66,110 +94,186 @@ struct StoreWorker::State {
       : wake(wake_descriptor), log(std::move(sink)), random(random_seed()) {}
 
   void run();
-  std::optional<std::size_t> next_queue(SteadyTime now, SteadyTime& earliest);
-  void work(DatabaseIndex database, DatabaseQueue& queue);
-  std::optional<StoreAnswer> carry_out(DatabaseIndex database, DatabaseQueue& queue, const StoreJob& job);
+  DatabaseQueue* next_queue(SteadyTime now, SteadyTime& earliest);
+  bool remove_leaving(std::unique_lock<std::mutex>& lock);
+  void look_after(SteadyTime now);
+  std::vector<DatabaseQueue*> in_turn();
+  void work(DatabaseQueue& queue);
+  std::optional<StoreAnswer> carry_out(DatabaseQueue& queue, const StoreJob& job);
+  store::OutboxMarker& marker(DatabaseQueue& queue);
+  void use_cluster(DatabaseQueue& queue, const std::string& kafka_cluster_id);
   void write_witness(DatabaseQueue& queue, const store::Witness& witness);
   void wait_after(DatabaseQueue& queue, const Error& error);
-  void keep_wal_short(DatabaseIndex database, SteadyTime now);
-  void fail(DatabaseIndex database, const Error& error);
+  void keep_wal_short(DatabaseQueue& queue, SteadyTime now);
+  void fail(DatabaseQueue& queue, const Error& error);
   void answer(StoreAnswer value);
   void say(LogLevel level, const DatabaseQueue& queue, const std::string& text) const {
-    if (log) log(level, queue.connection.path() + ": " + text);
+    if (log) log(level, queue.path + ": " + text);
   }
 
   const EventDescriptor& wake;
   LogSink log;
   SeededRandom random;
-  std::vector<std::unique_ptr<DatabaseQueue>> queues;
-  std::size_t turn = 0;
+  /// Guarded by mutex; what they point to stays where it is until the worker thread removes it.
+  std::map<DatabaseIndex, std::unique_ptr<DatabaseQueue>> queues;
+  DatabaseIndex turn = 0;             ///< The worker thread's own.
+  DatabaseIndex looked_after = 0;     ///< Likewise: where the look at every WAL goes on.
+  std::set<DatabaseIndex> with_jobs;  ///< Guarded by mutex.
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<StoreAnswer> answers;  ///< Guarded by mutex.
   bool stopping = false;             ///< Guarded by mutex.
+  bool some_leave = false;           ///< Guarded by mutex.
   std::thread thread;
 };
 
 /// The next database in turn that has a job and need not wait. REQUIRES: mutex held.
-std::optional<std::size_t> StoreWorker::State::next_queue(SteadyTime now, SteadyTime& earliest) {
-  for (std::size_t step = 0; step < queues.size(); ++step) {
-    const std::size_t index = (turn + step) % queues.size();
-    const DatabaseQueue& queue = *queues[index];
-    if (queue.jobs.empty()) continue;
+DatabaseQueue* StoreWorker::State::next_queue(SteadyTime now, SteadyTime& earliest) {
+  auto next = with_jobs.lower_bound(turn);
+  for (std::size_t step = 0; step < with_jobs.size(); ++step, ++next) {
+    if (next == with_jobs.end()) next = with_jobs.begin();
+    DatabaseQueue& queue = *queues.at(*next);
     if (queue.not_before <= now) {
-      turn = index + 1;
-      return index;
+      turn = queue.index + 1;
+      return &queue;
     }
     earliest = std::min(earliest, queue.not_before);
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 void StoreWorker::State::run() {
   std::unique_lock lock(mutex);
-  SteadyTime next_checkpoint = system_clock().steady_now() + kCheckpointInterval;
+  SteadyTime next_look = system_clock().steady_now() + kCheckpointInterval;
   while (!stopping) {
+    if (remove_leaving(lock)) continue;
     const SteadyTime now = system_clock().steady_now();
-    SteadyTime earliest = next_checkpoint;
-    const auto index = next_queue(now, earliest);
-    if (!index && now < next_checkpoint) {
+    SteadyTime earliest = next_look;
+    DatabaseQueue* queue = next_queue(now, earliest);
+    if (queue == nullptr && now < next_look) {
       changed.wait_until(lock, earliest);
       continue;
     }
+    const bool look = now >= next_look;
     lock.unlock();
-    if (now >= next_checkpoint) {
-      for (std::size_t each = 0; each < queues.size(); ++each) keep_wal_short(static_cast<DatabaseIndex>(each), now);
-      next_checkpoint = now + kCheckpointInterval;
+    if (look) {
+      look_after(now);
+      next_look = now + kCheckpointInterval;
     }
-    if (index) work(static_cast<DatabaseIndex>(*index), *queues[*index]);
+    if (queue != nullptr) work(*queue);
     lock.lock();
   }
 }
 
-void StoreWorker::State::keep_wal_short(DatabaseIndex database, SteadyTime now) {
-  DatabaseQueue& queue = *queues[database];
+/// REQUIRES: mutex held. True when the lock was let go of meanwhile.
+bool StoreWorker::State::remove_leaving(std::unique_lock<std::mutex>& lock) {
+  if (!std::exchange(some_leave, false)) return false;
+  std::vector<std::unique_ptr<DatabaseQueue>> left;
+  for (auto next = queues.begin(); next != queues.end();) {
+    if (!next->second->leaving) {
+      ++next;
+      continue;
+    }
+    if (*next->second->leaving && next->second->writer) next->second->writer->connection.leave_whole();
+    with_jobs.erase(next->first);
+    left.push_back(std::move(next->second));
+    next = queues.erase(next);
+  }
+  lock.unlock();
+  for (auto& queue : left) {
+    const DatabaseIndex index = queue->index;
+    queue.reset();
+    answer(StoreLeft{index});
+  }
+  lock.lock();
+  return true;
+}
+
+/// The databases whose turn it is to be looked after: all of them where they are few.
+std::vector<DatabaseQueue*> StoreWorker::State::in_turn() {
+  const std::lock_guard lock(mutex);
+  std::vector<DatabaseQueue*> some;
+  auto next = queues.lower_bound(looked_after);
+  for (std::size_t step = 0; step < std::min(kCheckpointLooks, queues.size()); ++step, ++next) {
+    if (next == queues.end()) next = queues.begin();
+    some.push_back(next->second.get());
+    looked_after = next->first + 1;
+  }
+  // The busy ones each time: theirs grows.
+  for (auto& [index, queue] : queues) {
+    if (queue->writer && std::find(some.begin(), some.end(), queue.get()) == some.end()) some.push_back(queue.get());
+  }
+  return some;
+}
+
+void StoreWorker::State::look_after(SteadyTime now) {
+  for (DatabaseQueue* queue : in_turn()) {
+    keep_wal_short(*queue, now);
+    if (queue->writer && now - queue->last_used > kIdleWriter) queue->writer.reset();
+  }
+}
+
+void StoreWorker::State::keep_wal_short(DatabaseQueue& queue, SteadyTime now) {
   if (queue.failed) return;
   try {
     const store::WalCheckpoint::Result result = queue.checkpoint.run(now);
     if (const auto words = queue.wal_complaint.after(result, now)) say(LogLevel::warning, queue, *words);
   } catch (const Error& error) {
-    if (!heals_by_repetition(error.code())) fail(database, error);
+    if (!heals_by_repetition(error.code())) fail(queue, error);
   }
 }
 
-void StoreWorker::State::work(DatabaseIndex database, DatabaseQueue& queue) {
+store::OutboxMarker& StoreWorker::State::marker(DatabaseQueue& queue) {
+  queue.last_used = system_clock().steady_now();
+  if (!queue.writer) {
+    auto writer = std::make_unique<Writer>(queue.path);
+    // Before it writes: a -wal of its own would be no part of the database that was checked.
+    store::require_same_files(queue.path, queue.files);
+    if (queue.cluster) writer->marker.use_cluster(*queue.cluster);
+    queue.writer = std::move(writer);
+  }
+  return queue.writer->marker;
+}
+
+/// Nothing is written for a database of which no receipt follows.
+void StoreWorker::State::use_cluster(DatabaseQueue& queue, const std::string& kafka_cluster_id) {
+  if (queue.writer) queue.writer->marker.use_cluster(kafka_cluster_id);
+  queue.cluster = kafka_cluster_id;
+}
+
+void StoreWorker::State::work(DatabaseQueue& queue) {
   const StoreJob* job = nullptr;
   {
     const std::lock_guard lock(mutex);
     job = &queue.jobs.front();  // A deque's elements stay where they are when others are appended.
   }
   try {
-    auto value = carry_out(database, queue, *job);
+    auto value = carry_out(queue, *job);
     if (queue.complained) say(LogLevel::info, queue, "marking goes on");
     queue.failures = 0;
     queue.complained.reset();
     if (value) answer(std::move(*value));
   } catch (const Error& error) {
     if (heals_by_repetition(error.code())) return wait_after(queue, error);
-    return fail(database, error);
+    return fail(queue, error);
   } catch (const std::exception& error) {
-    return fail(database, Error(ErrorCode::failure, error.what()));
+    return fail(queue, Error(ErrorCode::failure, error.what()));
   }
   const std::lock_guard lock(mutex);
   queue.jobs.pop_front();
+  if (queue.jobs.empty()) with_jobs.erase(queue.index);
 }
 
-std::optional<StoreAnswer> StoreWorker::State::carry_out(DatabaseIndex database, DatabaseQueue& queue,
-                                                         const StoreJob& job) {
+std::optional<StoreAnswer> StoreWorker::State::carry_out(DatabaseQueue& queue, const StoreJob& job) {
   if (const auto* mark = std::get_if<command::Mark>(&job)) {
     TXBOX_FAILPOINT("relay:before_mark");
     store::MarkRequest request{mark->receipts, mark->holds, mark->settled_through, mark->lanes};
-    event::Marked marked{database, mark->mark, queue.marker.mark(request)};
+    event::Marked marked{queue.index, mark->mark, marker(queue).mark(request)};
     TXBOX_FAILPOINT("relay:after_mark");
     return marked;
   }
   if (const auto* cluster = std::get_if<UseCluster>(&job)) {
-    queue.marker.use_cluster(cluster->kafka_cluster_id);
+    use_cluster(queue, cluster->kafka_cluster_id);
     return std::nullopt;
   }
   if (const auto* wish = std::get_if<WriteWitness>(&job)) {
@@ -179,16 +283,16 @@ std::optional<StoreAnswer> StoreWorker::State::carry_out(DatabaseIndex database,
   std::int64_t rows = 0;
   std::int64_t through = 0;
   if (std::holds_alternative<command::ReleaseDue>(job)) {
-    rows = queue.marker.release_due(to_ms(system_clock().wall_now()), kReleaseRows);
+    rows = marker(queue).release_due(to_ms(system_clock().wall_now()), kReleaseRows);
   } else if (const auto* topic = std::get_if<command::ReleaseTopic>(&job)) {
-    const store::TopicRelease release = queue.marker.release_topic(topic->topic, topic->after, kReleaseRows);
+    const store::TopicRelease release = marker(queue).release_topic(topic->topic, topic->after, kReleaseRows);
     rows = release.rows;
     through = release.through;
   } else {
-    rows = queue.marker.release_lane(std::get<command::ReleaseLane>(job).lane, kReleaseRows);
+    rows = marker(queue).release_lane(std::get<command::ReleaseLane>(job).lane, kReleaseRows);
   }
   // The reading side knows what is due next.
-  return event::Released{database, rows, rows >= kReleaseRows, std::nullopt, through};
+  return event::Released{queue.index, rows, rows >= kReleaseRows, std::nullopt, through};
 }
 
 void StoreWorker::State::write_witness(DatabaseQueue& queue, const store::Witness& witness) {
@@ -213,10 +317,10 @@ void StoreWorker::State::wait_after(DatabaseQueue& queue, const Error& error) {
   say(LogLevel::warning, queue, std::string("marking waits and publishing goes on: ") + error.what());
 }
 
-void StoreWorker::State::fail(DatabaseIndex database, const Error& error) {
-  queues[database]->failed = true;
-  queues[database]->not_before = SteadyTime::max();
-  answer(StoreFailure{database, error});
+void StoreWorker::State::fail(DatabaseQueue& queue, const Error& error) {
+  queue.failed = true;
+  queue.not_before = SteadyTime::max();
+  answer(StoreFailure{queue.index, error});
 }
 
 void StoreWorker::State::answer(StoreAnswer value) {
@@ -232,12 +336,20 @@ StoreWorker::StoreWorker(const EventDescriptor& wake, LogSink log)
 
 StoreWorker::~StoreWorker() { stop(); }
 
-void StoreWorker::add_database(const std::string& path, store::WitnessFile witness) {
-  TXBOX_CHECK(!state_->thread.joinable());
-  store::OpenOptions options;
-  options.purpose = store::OpenPurpose::relay;
-  options.busy_deadline = kBusyDeadline;
-  state_->queues.push_back(std::make_unique<DatabaseQueue>(store::Connection::open(path, options), std::move(witness)));
+void StoreWorker::add_database(DatabaseIndex database, const std::string& path, store::WitnessFile witness) {
+  auto queue = std::make_unique<DatabaseQueue>(database, path, std::move(witness));
+  const std::lock_guard lock(state_->mutex);
+  TXBOX_CHECK(state_->queues.try_emplace(database, std::move(queue)).second);
+}
+
+void StoreWorker::remove_database(DatabaseIndex database, bool whole) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    DatabaseQueue& queue = *state_->queues.at(database);
+    queue.leaving = whole;
+    state_->some_leave = true;
+  }
+  state_->changed.notify_one();
 }
 
 void StoreWorker::start() {
@@ -247,7 +359,8 @@ void StoreWorker::start() {
 void StoreWorker::submit(DatabaseIndex database, StoreJob job) {
   {
     const std::lock_guard lock(state_->mutex);
-    state_->queues[database]->jobs.push_back(std::move(job));
+    state_->queues.at(database)->jobs.push_back(std::move(job));
+    state_->with_jobs.insert(database);
   }
   state_->changed.notify_one();
 }
@@ -269,7 +382,9 @@ void StoreWorker::stop() noexcept {
 }
 
 void StoreWorker::leave_whole() noexcept {
-  for (const auto& queue : state_->queues) queue->connection.leave_whole();
+  for (const auto& [index, queue] : state_->queues) {
+    if (queue->writer) queue->writer->connection.leave_whole();
+  }
 }
 
 }  // namespace txbox::relay

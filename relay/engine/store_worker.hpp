@@ -24,17 +24,22 @@ struct WriteWitness {
 using StoreJob = std::variant<command::Mark, command::ReleaseDue, command::ReleaseTopic, command::ReleaseLane,
                               UseCluster, WriteWitness>;
 
-/// A store error that no repetition heals: it ends the process with its exit code.
+/// A store error that no repetition heals: it ends the serving of that file.
 struct StoreFailure {
   DatabaseIndex database = 0;
   Error error;
 };
-using StoreAnswer = std::variant<event::Marked, event::Released, StoreFailure>;
+/// Answer to remove_database(): the worker has nothing open of it any more.
+struct StoreLeft {
+  DatabaseIndex database = 0;
+};
+using StoreAnswer = std::variant<event::Marked, event::Released, StoreFailure, StoreLeft>;
 
 /// The one thread that writes: marks and releases, in the order given for each database, so that publishing never
 /// waits for SQLite's write lock. A busy lock or a full disk is waited out here, with back-off, and only that
-/// database waits. The queue is as long as the core's window lets it be. add_database() comes before start(); submit(),
-/// take_answers() and stop() belong to one thread; each answer signals `wake`.
+/// database waits. The queue is as long as the core's window lets it be. Its connection to a database is open while
+/// there is something to write and for a while after: a thousand idle files cost none. All but the thread itself
+/// belongs to one thread; each answer signals `wake`.
 class StoreWorker {
  public:
   StoreWorker(const EventDescriptor& wake, LogSink log);
@@ -42,8 +47,12 @@ class StoreWorker {
   StoreWorker& operator=(const StoreWorker&) = delete;
   ~StoreWorker();
 
-  /// Opens the worker's own connection. REQUIRES: the file passed its checks and its lock is held.
-  void add_database(const std::string& path, store::WitnessFile witness);
+  /// REQUIRES: the file passed its checks, its lock is held, and a connection of this process has it open, until the
+  /// answer StoreLeft. Throws moved.
+  void add_database(DatabaseIndex database, const std::string& path, store::WitnessFile witness);
+  /// Drops its jobs, closes what is open, and answers StoreLeft; at an end without doubt (`whole`) see
+  /// Connection::leave_whole().
+  void remove_database(DatabaseIndex database, bool whole);
   void start();
   void submit(DatabaseIndex database, StoreJob job);
   /// Empties `out` first.

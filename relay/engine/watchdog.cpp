@@ -50,7 +50,7 @@ void Core::State::on_connection_ended(const event::ConnectionEnded& event) {
 }
 
 void Core::State::judge_alone(const RowAlone& row, const std::string& broker, unsigned ends) {
-  const Slot* slot = find_in_flight(databases[row.database], row.row);
+  const Slot* slot = find_in_flight(*databases[row.database], row.row);
   TXBOX_CHECK(slot != nullptr);
   Topic& topic = topics.at(slot->topic);
   if (ends == 1) topic.describe_at = now;
@@ -73,7 +73,8 @@ void Core::State::accuse(ProducerKind kind, const std::string& broker, BrokerEnd
     const auto [head, added] = heads.try_emplace({db.index, slot.topic, slot.partition}, slot.id);
     if (!added) head->second = std::min(head->second, slot.id);
   };
-  for (const Database& db : databases) {
+  for (const DatabaseIndex number : awake) {
+    const Database& db = *databases[number];
     for (std::size_t index = 0; index < db.window.size(); ++index) consider(db, db.window.at(index));
     for (const auto& [id, slot] : db.ready) consider(db, slot);
   }
@@ -87,7 +88,7 @@ void Core::State::accuse(ProducerKind kind, const std::string& broker, BrokerEnd
   outage = false;
   progress_at = now;
   for (const auto& [place, id] : heads) {
-    Database& db = databases[std::get<0>(place)];
+    Database& db = *databases[std::get<0>(place)];
     Slot& slot = *find_in_flight(db, id);
     left_flight(db, slot);
     note_failed(db, slot);
@@ -116,7 +117,8 @@ bool Core::State::must_wait_for_turn(ProducerKind kind) {
 /// Who was left for the sake of a row that was tried alone comes back now.
 void Core::State::next_turn() {
   if (!std::exchange(turn_wanted, false)) return;
-  for (Database& db : databases) {
+  for (const DatabaseIndex index : awake) {
+    Database& db = *databases[index];
     db.rewind_wanted = true;
     want_pass(db);
   }
@@ -134,7 +136,7 @@ void Core::State::no_longer_killer(bool acknowledged) {
 
 /// `row` goes with its flight, so it is a copy.
 void Core::State::convict(const RowAlone row, const std::string& broker, unsigned ends) {
-  Database& db = databases[row.database];
+  Database& db = *databases[row.database];
   Slot* slot = find_in_flight(db, row.row);
   ++trial.convicted;
   left_flight(db, *slot);

@@ -179,13 +179,36 @@ TEST_CASE("a configuration that breaks a promise stops the start with its reason
   CHECK(relay(shop.folder, {"run", "--db", shop.path}).code == 78);
 }
 
-TEST_CASE("a file that is given twice is bad configuration and no other relay") {
+TEST_CASE("a file that is given twice, or by a symlink as well, is served once") {
   Shop shop;
-  for (const std::string& again : {shop.path, shop.folder.file("./shop.db")}) {
+  const std::string link = shop.folder.file("link.db");
+  std::filesystem::create_symlink(shop.path, link);
+  for (const std::string& again : {shop.path, shop.folder.file("./shop.db"), link}) {
     const CommandResult twice = shop.drain({"--db", again});
-    CHECK(twice.code == 78);
-    CHECK(contains(twice.log, "twice"));
+    CHECK(twice.code == 0);
+    CHECK(contains(twice.log, "is served once") == (again != shop.path));
   }
+}
+
+TEST_CASE("a broken file ends alone, and the drain of the others says so") {
+  Shop shop;
+  shop.add(new_mock_topic(), "a", "1");
+  std::ofstream(shop.folder.file("broken.db")) << "this is no database, however long one looks at it";
+  const CommandResult drained = shop.drain({"--db", shop.folder.file("broken.db"), "--db", shop.folder.file("no.db")});
+  CHECK(drained.code == 21);
+  CHECK(contains(drained.log, "broken.db: not an SQLite database"));
+  CHECK(contains(drained.log, "no.db: no such file"));
+  CHECK(shop.count_in_state("sent") == 1);
+}
+
+TEST_CASE("where no file is left to serve the worst reason counts") {
+  Shop shop;
+  std::filesystem::rename(shop.path, shop.folder.file("away"));
+  std::ofstream(shop.folder.file("broken.db")) << "this is no database, however long one looks at it";
+  const CommandResult run = relay(shop.folder, shop.run_arguments({"--db", shop.folder.file("broken.db")}));
+  CHECK(run.code == 21);
+  CHECK(contains(run.log, "shop.db: no such file"));
+  CHECK(contains(run.log, "no file is left to serve"));
 }
 
 TEST_CASE("a wrong command line is answered with what was meant") {

@@ -67,4 +67,13 @@ TEST_CASE("a box that a file does not have is said to be missing") {
   CHECK(nlohmann::json::parse(status_as_json(status, 0))["inbox_groups"] == nlohmann::json::array());
 }
 
+TEST_CASE("status names the relay that holds the file, where one does") {
+  FileStatus status = both_boxes();
+  CHECK(nlohmann::json::parse(status_as_json(status, 0))["relay_pid"].is_null());
+  CHECK_FALSE(contains(status_as_text(status, 0), "pid"));
+  status.relay_pid = 4711;
+  CHECK(nlohmann::json::parse(status_as_json(status, 0))["relay_pid"] == 4711);
+  CHECK(contains(status_as_text(status, 0), "relay         pid 4711\n"));
+}
+
 }  // namespace txbox::relay

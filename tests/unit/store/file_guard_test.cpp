@@ -7,7 +7,6 @@
 #include <fstream>
 #include <functional>
 #include <optional>
-#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -20,9 +19,13 @@
 
 using txbox::ErrorCode;
 using txbox::store::check_file;
+using txbox::store::file_set_identity;
 using txbox::store::file_system_kind;
+using txbox::store::FileSetIdentity;
 using txbox::store::make_checked_file;
+using txbox::store::relay_lock_holder;
 using txbox::store::RelayLock;
+using txbox::store::require_same_files;
 using txbox::test::AppDatabase;
 using txbox::test::code_of;
 using txbox::test::TempDir;
@@ -269,31 +272,63 @@ TEST_CASE("a program that a holder started does not keep the lock of the dead") 
   CHECK_FALSE(code_of([&] { RelayLock::acquire(path); }).has_value());
 }
 
-TEST_CASE("a standby waits for the holder's end, or until it is cancelled") {
+TEST_CASE("a standby asks again until the holder is gone") {
   const TempDir dir;
   const std::string path = make_database(dir);
   Holder holder(path);
-  const Pipe cancel;
-  std::optional<RelayLock> taken;
-  std::thread standby([&] { taken = RelayLock::wait(path, cancel.ends[0]); });
+  CHECK_FALSE(RelayLock::try_acquire(path).has_value());
+  CHECK_FALSE(RelayLock::try_acquire(path).has_value());
   holder.kill_it();
-  standby.join();
+  auto taken = RelayLock::try_acquire(path);
   CHECK(taken.has_value());
-  cancel.write_byte();
-  CHECK_FALSE(RelayLock::wait(path, cancel.ends[0]).has_value());
+  CHECK_FALSE(RelayLock::try_acquire(path).has_value());
   taken.reset();
-  CHECK(RelayLock::wait(path, cancel.ends[0]).has_value());
-  CHECK(code_of([&] { RelayLock::wait(dir.file("none.db"), cancel.ends[0]); }) == ErrorCode::moved);
+  CHECK(RelayLock::try_acquire(path).has_value());
+  CHECK(code_of([&] { RelayLock::try_acquire(dir.file("none.db")); }) == ErrorCode::moved);
 }
 
-TEST_CASE("a standby waits no longer than it may") {
+TEST_CASE("the kernel names the holder, and nobody once it is gone") {
   const TempDir dir;
   const std::string path = make_database(dir);
-  const Holder holder(path);
-  const Pipe cancel;
-  const auto deadline = txbox::system_clock().steady_now() + std::chrono::milliseconds(120);
-  CHECK(code_of([&] { RelayLock::wait(path, cancel.ends[0], deadline); }) == ErrorCode::busy);
-  CHECK(txbox::system_clock().steady_now() >= deadline);
+  CHECK_FALSE(relay_lock_holder(path).has_value());
+  {
+    const RelayLock lock = RelayLock::acquire(path);
+    const auto holder = relay_lock_holder(path);
+    REQUIRE(holder.has_value());
+    CHECK(holder->pid == ::getpid());
+  }
+  CHECK_FALSE(relay_lock_holder(path).has_value());
+  CHECK_FALSE(relay_lock_holder(dir.file("none.db")).has_value());
+}
+
+TEST_CASE("the descriptor of a deleted file ends with its lock, any other stays") {
+  const TempDir dir;
+  const std::string path = make_database(dir);
+  const auto open_descriptors = [] {
+    const auto all = std::filesystem::directory_iterator("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = open_descriptors();
+  { const RelayLock lock = RelayLock::acquire(path); }
+  CHECK(open_descriptors() == before + 1);
+  {
+    const RelayLock lock = RelayLock::acquire(path);
+    std::filesystem::remove(path);
+  }
+  CHECK(open_descriptors() == before);
+}
+
+TEST_CASE("a -wal that was replaced is not that of the open database") {
+  const TempDir dir;
+  AppDatabase app(dir.file("a.db"));
+  app.run("CREATE TABLE t(i)");
+  const FileSetIdentity files = file_set_identity(dir.file("a.db"));
+  require_same_files(dir.file("a.db"), files);
+  std::filesystem::copy(dir.file("a.db-wal"), dir.file("other"));
+  std::filesystem::rename(dir.file("other"), dir.file("a.db-wal"));
+  CHECK(code_of([&] { require_same_files(dir.file("a.db"), files); }) == ErrorCode::moved);
+  std::filesystem::remove(dir.file("a.db-wal"));
+  CHECK(code_of([&] { static_cast<void>(file_set_identity(dir.file("a.db"))); }) == ErrorCode::moved);
 }
 
 TEST_CASE("another file under the old name is another lock") {

@@ -41,6 +41,8 @@ class Connection {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Changes how long later statements wait for the lock.
   void set_busy_deadline(std::chrono::milliseconds deadline) noexcept;
+  /// Gives the page cache back, of a connection that will not be used for a while.
+  void release_memory() noexcept;
   /// For a file that is in no doubt: closing its last connection then merges the WAL into it, as SQLite does by
   /// itself, so that a file at rest is one piece. Without it (and the purpose `create`) closing changes nothing.
   void leave_whole() noexcept;

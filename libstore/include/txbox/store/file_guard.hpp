@@ -1,10 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-
-#include <txbox/base/clock.hpp>
 
 namespace txbox::store {
 
@@ -30,16 +29,16 @@ struct FileSystemKind {
 /// One active relay per file: flock on the database's own inode, on a read-only O_CLOEXEC descriptor opened
 /// before the first sqlite3_open of that file in this process and never closed before exit (closing any
 /// descriptor of the file drops SQLite's POSIX locks, so the destructor keeps the descriptor and
-/// only unlocks). Through symlinks and second opens in one process the lock is refused all the same. A child
-/// made by fork() without exec shares the lock and keeps it when the holder dies. Safe from any thread.
+/// only unlocks; that of a deleted file it closes, which nobody can open any more). Through symlinks and second opens
+/// in one process the lock is refused all the same. A child made by fork() without exec shares the lock and keeps it
+/// when the holder dies. Safe from any thread. REQUIRES: the connections of the file end before the lock.
 class RelayLock {
  public:
   /// Waits for nothing. Throws owned, moved.
   static RelayLock acquire(const std::string& path);
-  /// Blocks until the holder is gone or `cancel_fd` is readable; nullopt when cancelled. Asks every 50 ms, since
-  /// flock() has no descriptor to poll, and follows the path when the file is replaced meanwhile. Throws moved, and
-  /// busy where the holder is still there at the deadline.
-  static std::optional<RelayLock> wait(const std::string& path, int cancel_fd, SteadyTime deadline = SteadyTime::max());
+  /// As acquire(); nullopt where another relay holds the file, for those who ask again: flock() has no descriptor to
+  /// poll. Follows the path when the file is replaced meanwhile.
+  static std::optional<RelayLock> try_acquire(const std::string& path);
   RelayLock(RelayLock&& other) noexcept;
   RelayLock& operator=(RelayLock&& other) noexcept;
   ~RelayLock();
@@ -48,6 +47,30 @@ class RelayLock {
   explicit RelayLock(int descriptor) noexcept : descriptor_(descriptor) {}
   int descriptor_ = -1;
 };
+
+/// The process that holds the RelayLock of a file, asked of the kernel without taking the lock; nullopt where none
+/// does, or the kernel does not tell (/proc is missing, a file system with device numbers of its own).
+struct LockHolder {
+  std::int64_t pid = 0;  ///< 0 or below: a process of another namespace.
+};
+[[nodiscard]] std::optional<LockHolder> relay_lock_holder(const std::string& path);
+
+/// The files of a database that is open: what a connection that is opened later must find again, or its -wal would be
+/// another one than that of its process.
+struct FileSetIdentity {
+  struct File {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    friend bool operator==(const File&, const File&) = default;
+  };
+  std::string real_path;
+  std::array<File, 3> files;  ///< The database, -wal and -shm.
+  friend bool operator==(const FileSetIdentity&, const FileSetIdentity&) = default;
+};
+/// Throws moved where one of them is missing.
+[[nodiscard]] FileSetIdentity file_set_identity(const std::string& path);
+/// For a connection that was just opened and has read: throws moved where the files are not these.
+void require_same_files(const std::string& path, const FileSetIdentity& files);
 
 /// Where a file lives: what a copy of it does not share.
 struct FileIdentity {

@@ -11,9 +11,10 @@ namespace txbox::store {
 
 /// Keeps the WAL bounded where the application's own checkpoints do not: above 16 MB it is copied back and truncated.
 /// The application's auto-checkpoint does the work in ordinary life. A checkpoint that finds the file busy gives up
-/// after 10 ms in all and is tried again after 1 s, doubling up to 60 s. On a connection of its own,
-/// because its busy handler interrupts: a TRUNCATE that does not get the write lock would go on as PASSIVE, which on
-/// SQLite before 3.51.3, 3.50.7 and 3.44.6 can race with a writer that resets the WAL. Single-threaded.
+/// after 10 ms in all and is tried again after 1 s, doubling up to 60 s. On a connection of its own, open
+/// while the WAL is large, because its busy handler interrupts: a TRUNCATE that does not get the write lock would go on
+/// as PASSIVE, which on SQLite before 3.51.3, 3.50.7 and 3.44.6 can race with a writer that resets the WAL.
+/// Single-threaded.
 class WalCheckpoint {
  public:
   static constexpr std::int64_t kWalBytesWanted = 16 << 20;
@@ -30,13 +31,14 @@ class WalCheckpoint {
     std::int64_t wal_bytes = 0;  ///< Before.
   };
 
-  /// Errors: as Connection::open.
+  /// REQUIRES: a connection of this process has the database open, so that its files cannot be others later.
+  /// Errors: moved.
   explicit WalCheckpoint(const std::string& path);
   WalCheckpoint(const WalCheckpoint&) = delete;
   WalCheckpoint& operator=(const WalCheckpoint&) = delete;
   ~WalCheckpoint();
 
-  /// To be called now and then; mostly a stat of the WAL. Errors: moved, corrupt, disk_full.
+  /// To be called now and then; mostly a stat of the WAL. Errors: moved, corrupt, disk_full, those of Connection::open.
   Result run(SteadyTime now);
 
  private:
