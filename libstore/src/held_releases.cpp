@@ -19,7 +19,9 @@ HeldReleases::HeldReleases(sqlite3* db)
       due_(db, sql::kReleaseDue),
       waiting_of_topic_(db, sql::kWaitingOfTopic),
       lane_from_start_(db, sql::kLaneFromStart),
-      make_ready_(db, sql::kMakeReady) {}
+      lane_behind_(db, sql::kLaneBehind),
+      make_ready_(db, sql::kMakeReady),
+      make_blocked_(db, sql::kMakeBlocked) {}
 
 std::int64_t HeldReleases::due(std::int64_t now_ms, std::int64_t limit) {
   due_.bind(1, now_ms).bind(2, limit);
@@ -52,6 +54,26 @@ std::int64_t HeldReleases::lane(Lane lane, std::int64_t limit) {
     }
   }
   return make_ready();
+}
+
+void HeldReleases::block_behind(Lane lane, std::int64_t id) {
+  ids_.clear();
+  {
+    const ResetGuard guard(lane_behind_);
+    lane_behind_.bind(1, lane).bind(2, id);
+    while (lane_behind_.step()) {
+      const std::optional<HeldState> state = held_state_from(lane_behind_.column_text(1));
+      if (state == HeldState::ready) {
+        ids_.push_back(lane_behind_.column_int64(0));
+      } else if (state != HeldState::skipped) {
+        break;
+      }
+    }
+  }
+  for (const std::int64_t behind : ids_) {
+    make_blocked_.bind(1, behind);
+    make_blocked_.execute();
+  }
 }
 
 std::int64_t HeldReleases::make_ready() {

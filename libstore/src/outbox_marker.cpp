@@ -175,7 +175,13 @@ void OutboxMarker::State::write_hold(const Hold& wish) {
     hold.bind(7, std::string_view(wish.last_error));
   }
   hold.execute();
-  if (sqlite3_changes(db()) == 0) expect_same_row(nonce_of_held, wish.id, wish.nonce_prefix, "the held row ");
+  if (sqlite3_changes(db()) == 0) {
+    expect_same_row(nonce_of_held, wish.id, wish.nonce_prefix, "the held row ");
+    return;
+  }
+  if (wish.lane && (wish.state == HeldState::parked || wish.state == HeldState::waiting)) {
+    releases.block_behind(*wish.lane, wish.id);
+  }
 }
 
 void OutboxMarker::State::raise(std::int64_t wanted) {

@@ -101,6 +101,9 @@ SELECT h.id FROM outbox_held AS h INDEXED BY outbox_held_waiting CROSS JOIN outb
   WHERE h.state = 'waiting' AND h.id > ?1 AND o.topic = ?2 ORDER BY h.id LIMIT ?3)";
 inline constexpr std::string_view kLaneFromStart = R"(
 SELECT id, state FROM outbox_held INDEXED BY outbox_held_lane WHERE lane = ?1 ORDER BY id)";
+inline constexpr std::string_view kLaneBehind = R"(
+SELECT id, state FROM outbox_held INDEXED BY outbox_held_lane WHERE lane = ?1 AND id > ?2 ORDER BY id)";
+inline constexpr std::string_view kMakeBlocked = "UPDATE outbox_held SET state = 'blocked' WHERE id = ?1";
 inline constexpr std::string_view kMakeReady = "UPDATE outbox_held SET state = 'ready' WHERE id = ?1";
 
 // What people do. ?1 id, ?2 nonce prefix, ?3 lane.
@@ -113,9 +116,13 @@ inline constexpr std::string_view kSkipByHand = R"(
 INSERT INTO outbox_held(id, nonce, state, lane) SELECT ?1, ?2, 'skipped', ?3
   WHERE NOT EXISTS (SELECT 1 FROM outbox_sent WHERE id = ?1)
   ON CONFLICT(id) DO UPDATE SET state = 'skipped' WHERE state <> 'skipped')";
-// A skipped row's key has gone on: the row that comes back has no place in the order any more, so no lane.
+// A skipped row's key has gone on: the row that comes back has no place in the order any more, so no lane. One that
+// stands behind another of its key waits for that, and is released with its key.
 inline constexpr std::string_view kRetryByHand = R"(
-UPDATE outbox_held SET lane = CASE WHEN state = 'skipped' THEN NULL ELSE lane END, state = 'ready', redriven = 1
+UPDATE outbox_held SET lane = CASE WHEN state = 'skipped' THEN NULL ELSE lane END, redriven = 1,
+  state = CASE WHEN state = 'parked' AND EXISTS (SELECT 1 FROM outbox_held AS b INDEXED BY outbox_held_lane
+    WHERE b.lane = outbox_held.lane AND b.id < outbox_held.id AND b.state IN ('parked', 'blocked', 'waiting'))
+    THEN 'blocked' ELSE 'ready' END
   WHERE id = ?1 AND state IN ('parked', 'skipped'))";
 inline constexpr std::string_view kAudit =
     "INSERT INTO txbox_audit(who, action, event_id, detail) VALUES (?1, ?2, ?3, ?4)";

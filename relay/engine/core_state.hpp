@@ -156,6 +156,8 @@ struct Database {
   SteadyTime pass_began{};
   Stall pass_stall;
   bool last_was_ready = false;
+  /// Ready rows that their topic's limits would refuse, and how often the topic was described by then.
+  std::map<std::int64_t, std::uint64_t> limits_asked;
   std::map<std::int64_t, ReadySuspect> ready_suspects;
   std::set<std::int64_t> pass_suspects;          ///< Of them, those that the running pass has seen.
   std::vector<std::int64_t> done_while_reading;  ///< A ReadyRead under way may still show these as ready.

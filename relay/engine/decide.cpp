@@ -118,7 +118,18 @@ Core::State::Decision Core::State::decide(Database& db, const store::OutboxRow& 
   }
   Topic& topic = topics.at(slot.topic);
   decision.reason = refused_by_topic(row, topic);
-  if (!decision.reason.empty()) return decision;
+  if (!decision.reason.empty()) {
+    // A person who retries has mended something: what is known of the topic may be a minute old.
+    if (!origin.from_held) return decision;
+    const auto [asked, first_time] = db.limits_asked.try_emplace(slot.id, topic.answers);
+    if (topic.answers > asked->second) {
+      db.limits_asked.erase(asked);
+      return decision;
+    }
+    if (first_time) topic.describe_at = now;
+    decision.verdict = Verdict::defer;
+    return decision;
+  }
   if (!choose_producer(db, slot, decision)) {
     decision.verdict = Verdict::defer;
     return decision;

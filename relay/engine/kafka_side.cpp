@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <txbox/base/check.hpp>
+#include <txbox/base/clock.hpp>
 #include <txbox/base/error.hpp>
 
 #include "relay/engine/outcome.hpp"
@@ -43,17 +44,29 @@ std::int64_t or_default(std::int64_t bytes) { return bytes == 0 ? kDefaultBytes 
 
 std::size_t index_of(ProducerKind kind) noexcept { return static_cast<std::size_t>(kind); }
 
-/// A row that was not taken is certainly not in the log.
-event::Report report_of(const command::Produce& produce, std::int64_t row, int error) {
+event::Report report_of(ProducerKind producer, std::uint32_t generation, const kafka::DeliveryReport& delivery) {
   event::Report report;
-  report.database = produce.database;
-  report.row = row;
-  report.producer = produce.producer;
-  report.generation = produce.generation;
-  report.kind = classify(error, kafka::Persistence::not_persisted);
-  report.error = error;
-  report.partition = produce.partition;
+  report.database = static_cast<DatabaseIndex>(delivery.tag >> kRowBits);
+  report.row = static_cast<std::int64_t>(delivery.tag & (static_cast<std::uint64_t>(kRowLimit) - 1));
+  report.producer = producer;
+  report.generation = generation;
+  report.kind = classify(delivery.error, delivery.persistence);
+  report.error = delivery.error;
+  report.partition = delivery.partition;
+  report.offset = delivery.offset;
   return report;
+}
+
+/// A record that was not taken is certainly not in the log.
+kafka::DeliveryReport not_taken(std::uint64_t tag, std::int32_t partition, int error) {
+  return {.tag = tag, .error = error, .partition = partition};
+}
+
+KeptRecord whole(const std::string& topic, std::int32_t partition, const store::OutboxRow& row,
+                 std::span<const kafka::HeaderView> headers, std::uint64_t tag) {
+  KeptRecord record{topic, partition, Bytes(row.key), Bytes(row.payload), {}, tag};
+  for (const kafka::HeaderView& header : headers) record.headers.emplace_back(header.name, Bytes(header.value));
+  return record;
 }
 
 }  // namespace
@@ -75,7 +88,8 @@ void KafkaSide::hand_over(std::span<const command::Produce> produces, std::span<
     const store::OutboxRow& row = rows[produce.row_index];
     if (const int error = hand_over_one(slot, produce, row); error != 0) {
       slot.closed = true;
-      out.push_back(report_of(produce, row.id, error));
+      const std::uint64_t tag = tag_of(produce.database, row.id);
+      out.push_back(report_of(produce.producer, slot.generation, not_taken(tag, produce.partition, error)));
     }
   }
 }
@@ -85,13 +99,36 @@ int KafkaSide::hand_over_one(Slot& slot, const command::Produce& produce, const 
   if (!headers) return kafka_error::kInvalidRecord;
   const std::uint64_t tag = tag_of(produce.database, row.id);
   const std::string& topic = topic_name(row.topic);
-  int error = slot.producer->produce(topic, produce.partition, row.key, row.payload, *headers, tag);
+  if (slot.firsts.judge(topic, produce.partition, tag, system_clock().steady_now()) == FirstRecords::Verdict::keep) {
+    slot.firsts.keep(whole(topic, produce.partition, row, *headers, tag));
+    return 0;
+  }
+  const auto attempt = [&] {
+    return slot.producer->produce(topic, produce.partition, row.key, row.payload, *headers, tag);
+  };
+  int error = attempt();
   for (int step = 0; error == kafka_error::kQueueFull && step < kQueueFullSteps; ++step) {
     slot.producer->poll(kQueueFullStep, deliveries_);
     gather_from(produce.producer, early_);
-    error = slot.producer->produce(topic, produce.partition, row.key, row.payload, *headers, tag);
+    error = attempt();
   }
   return error;
+}
+
+/// The rows of these records are in flight already as far as the core knows. A queue that is full of them is wider than
+/// the window, so they always fit.
+void KafkaSide::hand_over_kept(ProducerKind kind, const std::deque<KeptRecord>& records,
+                               std::vector<event::Report>& out) {
+  Slot& slot = slots_[index_of(kind)];
+  for (const KeptRecord& record : records) {
+    // Whoever is left out has no report; ProducerReady settles it.
+    if (slot.closed || slot.phase != Phase::running) return;
+    const int error = slot.producer->produce(record.topic, record.partition, record.key, record.payload,
+                                             record.header_views(), record.tag);
+    if (error == 0) continue;
+    slot.closed = true;
+    out.push_back(report_of(kind, slot.generation, not_taken(record.tag, record.partition, error)));
+  }
 }
 
 const std::string& KafkaSide::topic_name(std::string_view topic) {
@@ -118,16 +155,10 @@ bool KafkaSide::gather_from(ProducerKind kind, std::vector<event::Report>& out) 
   }
   out.reserve(out.size() + deliveries_.size());
   for (const kafka::DeliveryReport& delivery : deliveries_) {
-    event::Report report;
-    report.database = static_cast<DatabaseIndex>(delivery.tag >> kRowBits);
-    report.row = static_cast<std::int64_t>(delivery.tag & (static_cast<std::uint64_t>(kRowLimit) - 1));
-    report.producer = kind;
-    report.generation = slot.generation;
-    report.kind = classify(delivery.error, delivery.persistence);
-    report.error = delivery.error;
-    report.partition = delivery.partition;
-    report.offset = delivery.offset;
-    out.push_back(report);
+    out.push_back(report_of(kind, slot.generation, delivery));
+    if (slot.firsts.waiting() && out.back().kind == ReportKind::sent) {
+      hand_over_kept(kind, slot.firsts.answered(delivery.tag), out);
+    }
   }
   deliveries_.clear();
   // After a fatal error some records never report by themselves; a purge makes each of them answer.
@@ -259,6 +290,7 @@ void KafkaSide::make(ProducerKind kind) {
   options_.message_bytes_max = slot.message_bytes = limits.message_bytes;
   slot.closed = false;
   slot.replace_by = SteadyTime::max();
+  slot.firsts.clear();
   slot.producer = std::make_unique<kafka::Producer>(options_);
   for (const auto& [topic, bytes] : topic_limits_) slot.producer->add_topic(topic);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <txbox/kafka/producer.hpp>
 
 #include "relay/engine/core.hpp"
+#include "relay/engine/first_records.hpp"
 #include "relay/engine/record.hpp"
 
 namespace txbox::relay {
@@ -67,6 +69,7 @@ class KafkaSide {
     std::unique_ptr<kafka::Producer> producer;
     std::uint32_t generation = 0;
     Phase phase = Phase::running;
+    FirstRecords firsts;
     bool closed = false;                        ///< A row was not taken, or it was purged: nothing more may go to it.
     SteadyTime replace_by = SteadyTime::max();  ///< Made before use(): when to end the wait for what is in flight.
     std::uint32_t next_generation = 0;
@@ -85,6 +88,7 @@ class KafkaSide {
   void make(ProducerKind kind);
   void replace_outdated(ProducerKind kind, SteadyTime now);
   int hand_over_one(Slot& slot, const command::Produce& produce, const store::OutboxRow& row);
+  void hand_over_kept(ProducerKind kind, const std::deque<KeptRecord>& records, std::vector<event::Report>& out);
   bool gather_from(ProducerKind kind, std::vector<event::Report>& out);
   const std::string& topic_name(std::string_view topic);
 

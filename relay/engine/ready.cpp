@@ -35,6 +35,7 @@ void Core::State::on_ready(const event::ReadyRead& event) {
       through = take_ready(db, event.rows[index], static_cast<std::uint32_t>(index), first_open);
     }
     if (through && event.exhausted) forget_gone_suspects(db);
+    if (event.rows.empty()) db.limits_asked.clear();
     db.pass_left_rows = db.pass_left_rows || !through || !event.exhausted;
     if (db.pass_left_rows && !db.pass_wanted) {
       // What the rows that were left wait for ends in a mark; the wait keeps this from turning in circles.

@@ -91,6 +91,7 @@ TopicChange TopicTable::usable(SteadyTime now, Topic& topic, const TopicFacts& f
     topic.compacted = facts.compacted;
   }
   topic.usable_at = now;
+  ++topic.answers;
   if (now < topic.trust_after) {
     topic.describe_at = topic.trust_after;
     if (topic.phase == TopicPhase::paused) return TopicChange::none;

@@ -30,6 +30,7 @@ struct Topic {
   bool describing = false;
   SteadyTime describe_at{};            ///< When to ask next, unless describing.
   SteadyTime usable_at{};              ///< When it was last described as usable.
+  std::uint64_t answers = 0;           ///< So often it was.
   SteadyTime trust_after{};            ///< "Usable" is not believed before: refusals said otherwise.
   unsigned tries = 0;                  ///< Unsuccessful descriptions in a row.
   unsigned refusals = 0;               ///< Refused by producers, without an acknowledgement since.

@@ -62,7 +62,12 @@ bool ModelBroker::produce(ModelProducer& producer, const ModelRecord& record) {
 
 void ModelBroker::send(ModelProducer& producer, ModelStream& stream) {
   if (stream.queue.empty() || stream.requests.size() >= kRequestsInFlight) return;
-  const std::size_t most = producer.kind == relay::ProducerKind::probation ? 1 : 1 + random_.below(kBatchRows);
+  std::size_t most = producer.kind == relay::ProducerKind::probation ? 1 : 1 + random_.below(kBatchRows);
+  if (!stream.acknowledged) {
+    // The runner's part: the first record goes alone (relay/engine/first_records.hpp).
+    if (!stream.requests.empty()) return;
+    most = 1;
+  }
   std::vector<ModelRecord> batch;
   while (!stream.queue.empty() && batch.size() < most) {
     batch.push_back(stream.queue.front());
@@ -82,6 +87,7 @@ void ModelBroker::process(ModelProducer& producer, const std::string& topic_name
   if (stream.landed > 0 && random_.below(2) == 0) {
     // Sent again, recognised by its sequence number: acknowledged without an offset.
     answer(producer, stream.requests.front(), -1);
+    stream.acknowledged = true;
     stream.requests.pop_front();
     --stream.landed;
     return;
@@ -93,13 +99,15 @@ void ModelBroker::process(ModelProducer& producer, const std::string& topic_name
     for (const ModelRecord& record : batch)
       report(producer, record, ReportKind::topic_refused, code_of(topic.state), -1);
     stream.requests.erase(stream.requests.begin() + static_cast<std::ptrdiff_t>(stream.landed));
-    stream.cut = producer.fatal = true;
+    stream.cut = stream.known;
+    producer.fatal = true;
     return;
   }
   if (std::any_of(batch.begin(), batch.end(), [](const ModelRecord& record) { return record.poison; })) {
     for (const ModelRecord& record : batch) report(producer, record, ReportKind::record_refused, kRecordCode, -1);
     stream.requests.erase(stream.requests.begin() + static_cast<std::ptrdiff_t>(stream.landed));
-    stream.cut = producer.fatal = true;
+    stream.cut = stream.known;
+    producer.fatal = true;
     return;
   }
   if (std::any_of(batch.begin(), batch.end(), [](const ModelRecord& record) { return record.killer; })) {
@@ -116,12 +124,14 @@ void ModelBroker::process(ModelProducer& producer, const std::string& topic_name
     }
     landed_.push_back(record);
   }
+  stream.known = true;
   const bool answer_lost = !producer.alive || stream.landed > 0 || (faults && random_.below(5) == 0);
   if (answer_lost) {
     ++stream.landed;
     return;
   }
   answer(producer, batch, first_offset);
+  stream.acknowledged = true;
   stream.requests.pop_front();
 }
 

@@ -40,7 +40,11 @@ struct ModelStream {
   std::deque<ModelRecord> queue;
   std::deque<std::vector<ModelRecord>> requests;  ///< At most five.
   bool cut = false;                               ///< A request was refused: the broker takes no later sequence number.
-  std::size_t landed = 0;  ///< Requests at the front that are in the log, their answers lost so far.
+  /// The broker has something of this producer here, so it knows the next sequence number: of a producer that it does
+  /// not know it takes any.
+  bool known = false;
+  bool acknowledged = false;  ///< And the client knows that.
+  std::size_t landed = 0;     ///< Requests at the front that are in the log, their answers lost so far.
 };
 
 struct ModelProducer {

@@ -103,6 +103,15 @@ bool ModelStore::settles(std::int64_t through) const {
   return true;
 }
 
+void ModelStore::block_behind(std::map<std::int64_t, HeldRow>::iterator held) {
+  if (!held->second.lane) return;
+  for (auto behind = std::next(held); behind != now_.held.end(); ++behind) {
+    if (behind->second.lane != held->second.lane || behind->second.state == HeldState::skipped) continue;
+    if (behind->second.state != HeldState::ready) break;
+    behind->second.state = HeldState::blocked;
+  }
+}
+
 store::MarkResult ModelStore::mark(const relay::command::Mark& mark) {
   for (const store::Receipt& receipt : mark.receipts) {
     if (now_.rows.at(receipt.id).nonce != receipt.nonce_prefix) violated("I6: a receipt for another row of this id");
@@ -117,6 +126,7 @@ store::MarkResult ModelStore::mark(const relay::command::Mark& mark) {
     if (!added && (old == HeldState::parked || old == HeldState::skipped)) continue;
     const bool redriven = held->second.redriven;
     held->second = {hold.state, hold.lane, hold.attempts, hold.due_at_ms, hold.last_error, false, redriven};
+    if (hold.state == HeldState::parked || hold.state == HeldState::waiting) block_behind(held);
   }
   if (mark.settled_through > now_.settled_through) {
     if (!settles(mark.settled_through)) violated("I5: settled_through would pass a row that is neither sent nor held");
@@ -205,7 +215,12 @@ void ModelStore::retry(std::int64_t id) {
   } else if (held.state != HeldState::parked) {
     return;
   }
-  held.state = HeldState::ready;
+  const bool behind = std::any_of(now_.held.begin(), found, [&](const auto& other) {
+    const HeldState state = other.second.state;
+    return held.lane && other.second.lane == held.lane &&
+           (state == HeldState::parked || state == HeldState::blocked || state == HeldState::waiting);
+  });
+  held.state = behind ? HeldState::blocked : HeldState::ready;
 }
 
 bool ModelStore::is_durable(std::int64_t id, std::uint64_t nonce) const {

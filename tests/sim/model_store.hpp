@@ -89,6 +89,8 @@ class ModelStore {
     std::int64_t settled_through = 0;
   };
   void add(Batch& batch, const ModelRow& row) const;
+  /// A row holds its lane back again: what was ready directly behind it, is not.
+  void block_behind(std::map<std::int64_t, HeldRow>::iterator held);
   [[nodiscard]] bool settles(std::int64_t through) const;
 
   Content now_;

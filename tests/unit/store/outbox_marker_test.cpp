@@ -357,3 +357,19 @@ TEST_CASE("a lane is released up to the first row that is parked or waits for it
   CHECK(store.state_of(6) == "blocked");
   CHECK(store.state_of(1) == "skipped");
 }
+
+TEST_CASE("a row that is parked again blocks what was released behind it") {
+  RelayStore store;
+  store.add("orders", "k", 5);
+  auto& marker = store.relay->marker;
+  store.mark({}, {store.hold(1, HeldState::parked)}, 1);
+  std::vector<Hold> behind;
+  for (int id = 2; id <= 5; ++id) behind.push_back(store.hold(id, HeldState::blocked));
+  store.mark({}, behind, 5);
+  // A person retries, what stands behind is released, and Kafka refuses the row once more.
+  store.app.run("UPDATE outbox_held SET state = 'ready', redriven = 1 WHERE id = 1");
+  CHECK(marker.release_lane(kLane, 3) == 3);
+  store.mark({}, {store.hold(1, HeldState::parked)});
+  CHECK(store.state_of(1) == "parked");
+  for (int id = 2; id <= 5; ++id) CHECK(store.state_of(id) == "blocked");
+}

@@ -69,6 +69,24 @@ TEST_CASE("retry makes a parked row ready in its lane, and says so on the row") 
   CHECK(person.does(ToolAction::retry, 2) == ToolOutcome::not_held_back);
 }
 
+TEST_CASE("a retried row that stands behind another of its key waits for that") {
+  RelayStore store;
+  Person person(store);
+  store.add("orders", "k", 3);
+  store.mark({}, {store.hold(1, HeldState::parked), store.hold(2, HeldState::parked)}, 2);
+  store.mark({}, {store.hold(3, HeldState::parked)}, 3);
+  CHECK(person.does(ToolAction::retry, 3) == ToolOutcome::done);
+  CHECK(store.state_of(3) == "blocked");
+  CHECK(person.does(ToolAction::retry, 1) == ToolOutcome::done);
+  CHECK(store.state_of(1) == "ready");
+  CHECK(person.does(ToolAction::skip, 2) == ToolOutcome::done);
+  CHECK(store.relay->marker.release_lane(lane_of("orders", std::nullopt, "k"), 10) == 1);
+  const auto& rows = store.relay->read_ready(3);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[1].id == 3);
+  CHECK(rows[1].redriven);
+}
+
 TEST_CASE("retry of a skipped row gives it no lane, because its key has gone on") {
   RelayStore store;
   Person person(store);
