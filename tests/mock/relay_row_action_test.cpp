@@ -146,7 +146,8 @@ TEST_CASE("with --on-refusal skip a key goes on without its refused row, and a p
   REQUIRE(reader.await(topic, 1).size() == 1);
   shop.add(topic, "poisoned", "third");
   REQUIRE(reader.await(topic, 2).size() == 2);
-  CHECK(shop.count_in_state("parked") == 1);
+  // Kafka has the others before the file says so of this one.
+  while (shop.count_in_state("parked") == 0) REQUIRE(process.wait(std::chrono::milliseconds(20)) == -1);
   CHECK(shop.count_in_state("blocked") == 0);
   CHECK(shop.app.text("SELECT last_error FROM outbox_status WHERE id = 1").value().starts_with("MSG_SIZE_TOO_LARGE"));
   CHECK(person(shop, "retry", {event_id(shop, 1)}).code == 0);
