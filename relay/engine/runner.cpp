@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 constexpr auto kLongestSleep = 60s;
 constexpr auto kHousekeepingInterval = 1s;
 constexpr std::size_t kWitnessesAtOnce = 20;
-constexpr auto kTrimInterval = 60s;
+constexpr auto kTrimInterval = 20s;
 
 LogLevel level_of(int level) noexcept {
   constexpr std::array kLevels{LogLevel::debug, LogLevel::info, LogLevel::warning, LogLevel::error};

@@ -36,6 +36,8 @@ constexpr auto kCheckpointInterval = 1s;
 constexpr std::size_t kCheckpointLooks = 50;
 // A writing connection that was not used for so long is closed.
 constexpr auto kIdleWriter = 10s;
+// So many are open at a time; opening one takes a millisecond, keeping one a few hundred KiB.
+constexpr std::size_t kWritersMost = 64;
 // Rows released in one transaction: about the length of lock hold that a mark takes.
 constexpr std::int64_t kReleaseRows = 2'000;
 
@@ -101,6 +103,7 @@ struct StoreWorker::State {
   void work(DatabaseQueue& queue);
   std::optional<StoreAnswer> carry_out(DatabaseQueue& queue, const StoreJob& job);
   store::OutboxMarker& marker(DatabaseQueue& queue);
+  void make_room_for_writer();
   void use_cluster(DatabaseQueue& queue, const std::string& kafka_cluster_id);
   void write_witness(DatabaseQueue& queue, const store::Witness& witness);
   void wait_after(DatabaseQueue& queue, const Error& error);
@@ -226,6 +229,7 @@ void StoreWorker::State::keep_wal_short(DatabaseQueue& queue, SteadyTime now) {
 store::OutboxMarker& StoreWorker::State::marker(DatabaseQueue& queue) {
   queue.last_used = system_clock().steady_now();
   if (!queue.writer) {
+    make_room_for_writer();
     auto writer = std::make_unique<Writer>(queue.path);
     // Before it writes: a -wal of its own would be no part of the database that was checked.
     store::require_same_files(queue.path, queue.files);
@@ -233,6 +237,19 @@ store::OutboxMarker& StoreWorker::State::marker(DatabaseQueue& queue) {
     queue.writer = std::move(writer);
   }
   return queue.writer->marker;
+}
+
+/// Closes the one that was used least lately, where there are too many.
+void StoreWorker::State::make_room_for_writer() {
+  const std::lock_guard lock(mutex);
+  std::size_t open = 0;
+  DatabaseQueue* oldest = nullptr;
+  for (auto& [index, queue] : queues) {
+    if (!queue->writer) continue;
+    ++open;
+    if (oldest == nullptr || queue->last_used < oldest->last_used) oldest = queue.get();
+  }
+  if (open >= kWritersMost) oldest->writer.reset();
 }
 
 /// Nothing is written for a database of which no receipt follows.
