@@ -44,6 +44,13 @@ bool read_metadata(rd_kafka_t* client, TopicDescription& description, std::vecto
   }
   description.partitions = answer->topics[0].partition_cnt;
   description.error = answer->topics[0].err;
+  for (int index = 0; index < description.partitions; ++index) {
+    const rd_kafka_metadata_partition_t& partition = answer->topics[0].partitions[index];
+    const bool first = index == 0;
+    description.replicas = first ? partition.replica_cnt : std::min(description.replicas, partition.replica_cnt);
+    description.replicas_in_sync =
+        first ? partition.isr_cnt : std::min(description.replicas_in_sync, partition.isr_cnt);
+  }
   return true;
 }
 
@@ -90,6 +97,12 @@ void read_limits(const rd_kafka_ConfigResource_t* resource, TopicDescription& de
         description.message_bytes_max = *bytes;
         description.limits_known = true;
       }
+    } else if (name == "min.insync.replicas") {
+      description.min_insync_replicas = to_number(value);
+    } else if (name == "retention.ms") {
+      description.retention_ms = to_number(value);
+    } else if (name == "retention.bytes") {
+      description.retention_bytes = to_number(value);
     } else if (name == "cleanup.policy") {
       description.compacted = std::string_view(value).find("compact") != std::string_view::npos;
     }

@@ -162,6 +162,8 @@ void Connection::release_memory() noexcept { sqlite3_db_release_memory(db_); }
 
 void Connection::leave_whole() noexcept { sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr); }
 
+void Connection::forbid_writes() { execute(db_, "PRAGMA query_only=1"); }
+
 void Connection::set_busy_deadline(std::chrono::milliseconds deadline) noexcept { busy_wait_->deadline = deadline; }
 
 }  // namespace txbox::store

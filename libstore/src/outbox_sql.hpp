@@ -39,6 +39,13 @@ inline constexpr std::string_view kNextDue =
 inline constexpr std::string_view kWaitingTopics = R"(
 SELECT DISTINCT o.topic FROM outbox_held AS h INDEXED BY outbox_held_waiting CROSS JOIN outbox AS o ON o.id = h.id
   WHERE h.state = 'waiting')";
+// The primary key's range for what is not settled, the held rows, and the newest rows by the end of the primary key.
+inline constexpr std::string_view kTopicsInUse = R"(
+SELECT DISTINCT topic FROM (
+  SELECT topic FROM outbox WHERE id > (SELECT settled_through FROM outbox_progress)
+  UNION ALL SELECT o.topic FROM outbox_held AS h CROSS JOIN outbox AS o ON o.id = h.id WHERE h.state <> 'skipped'
+  UNION ALL SELECT * FROM (SELECT topic FROM outbox ORDER BY id DESC LIMIT 1000))
+ORDER BY topic LIMIT ?1)";
 inline constexpr std::string_view kDataVersion = "PRAGMA data_version";
 inline constexpr std::string_view kSchemaCookie = "PRAGMA schema_version";  // SQLite's own count of changes.
 inline constexpr std::string_view kDeclaredVersion = "SELECT value FROM main.txbox_meta WHERE name = 'schema_version'";

@@ -10,11 +10,17 @@
 #include <txbox/store/schema.hpp>
 
 #include "relay/cli/commands.hpp"
+#include "relay/cli/help_examples.hpp"
 #include "relay/cli/user_name.hpp"
 
 namespace txbox::relay {
 
 namespace {
+
+constexpr char kExamples[] = R"(Examples:
+  outbox-relay adopt --db shop.db
+
+Only after a restore, or for a copy that is to live on beside its original: exit code 22 asked for it.)";
 
 struct AdoptFlags {
   std::string db;
@@ -43,6 +49,7 @@ ExitCode adopt(const AdoptFlags& flags) {
 void add_adopt_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<AdoptFlags>();
   CLI::App* command = app.add_subcommand("adopt", "Publish from a restored or copied file from now on (after exit 22)");
+  show_examples(*command, kExamples);
   command->add_option("--db", flags->db, "The database file")->required()->envname("OUTBOX_RELAY_DB");
   command->add_option("--reason", flags->reason, "Why, for the audit");
   command->callback([flags, &chosen] { chosen = [flags] { return adopt(*flags); }; });

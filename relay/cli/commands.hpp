@@ -17,7 +17,10 @@ using Action = std::function<ExitCode()>;
 void add_adopt_command(CLI::App& app, Action& chosen);
 /// `config`, and the commands below it.
 void add_config_command(CLI::App& app, Action& chosen);
+/// `completion`: scripts for shells, made from the commands that `app` has when it runs; so `app` lives until then.
+void add_completion_command(CLI::App& app, Action& chosen);
 void add_demo_command(CLI::App& app, Action& chosen);
+void add_doctor_command(CLI::App& app, Action& chosen);
 /// `inbox`, and the commands below it.
 void add_inbox_command(CLI::App& app, Action& chosen);
 void add_inbox_ls_command(CLI::App& inbox, Action& chosen);

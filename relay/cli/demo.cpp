@@ -7,11 +7,16 @@
 #include <CLI/CLI.hpp>
 
 #include "relay/cli/commands.hpp"
+#include "relay/cli/help_examples.hpp"
 #include "relay/cli/whole_number.hpp"
 #include "relay/demo/billing_child.hpp"
 
 namespace txbox::relay {
 namespace {
+
+constexpr char kExamples[] = R"(Examples:
+  outbox-relay demo
+  outbox-relay demo --orders 5000 --seed 7 --json)";
 
 /// The demo's consumer process; not for people, so no help names it.
 CLI::App* add_billing(CLI::App& demo, Action& chosen) {
@@ -38,6 +43,7 @@ void add_demo_command(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<demo::DemoOptions>();
   CLI::App* command =
       app.add_subcommand("demo", "See it work: a shop, Kafka's stand-in, a relay and a consumer that are killed");
+  show_examples(*command, kExamples);
   command
       ->add_option(
           "--orders", options->orders,

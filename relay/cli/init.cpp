@@ -9,11 +9,16 @@
 #include <txbox/store/schema.hpp>
 
 #include "relay/cli/commands.hpp"
+#include "relay/cli/help_examples.hpp"
 #include "relay/cli/whole_number.hpp"
 
 namespace txbox::relay {
 
 namespace {
+
+constexpr char kExamples[] = R"(Examples:
+  outbox-relay init --db shop.db
+  outbox-relay init --db shop.db --max-record-bytes 200000)";
 
 struct InitFlags {
   std::string db;
@@ -51,6 +56,7 @@ ExitCode init(const InitFlags& flags) {
 void add_init_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<InitFlags>();
   CLI::App* command = app.add_subcommand("init", "Create or migrate the tables in a database file");
+  show_examples(*command, kExamples);
   command->add_option("--db", flags->db, "The database file; created where it is missing")
       ->required()
       ->envname("OUTBOX_RELAY_DB");

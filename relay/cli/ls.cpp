@@ -11,6 +11,7 @@
 #include <txbox/store/outbox_queries.hpp>
 
 #include "relay/cli/commands.hpp"
+#include "relay/cli/help_examples.hpp"
 #include "relay/cli/open_file.hpp"
 #include "relay/cli/output.hpp"
 #include "relay/cli/whole_number.hpp"
@@ -18,6 +19,10 @@
 namespace txbox::relay {
 
 namespace {
+
+constexpr char kExamples[] = R"(Examples:
+  outbox-relay ls --db shop.db --state parked
+  outbox-relay ls --db shop.db --topic orders --key A1 --json)";
 
 struct ListFlags {
   std::string db;
@@ -44,6 +49,7 @@ ExitCode list(const ListFlags& flags) {
 void add_ls_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<ListFlags>();
   CLI::App* command = app.add_subcommand("ls", "List rows, the newest that match, in commit order");
+  show_examples(*command, kExamples);
   command->add_option("--db", flags->db, "The database file")->required()->envname("OUTBOX_RELAY_DB");
   command->add_option("--state", flags->filter.state, "Only rows in this state")
       ->check(CLI::IsMember({"ready", "scheduled", "sent", "parked", "blocked", "waiting", "skipped"}));

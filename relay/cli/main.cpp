@@ -30,6 +30,7 @@ Examples:
   outbox-relay retry --db shop.db --topic orders
   outbox-relay config init > relay.toml
   outbox-relay inbox status --db billing.db
+  outbox-relay doctor --db shop.db --brokers localhost:9092
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 a check did not hold, 20 file moved or deleted, 21 corrupt or not a database,
 22 restored from an older copy, 23 schema newer than this program, 24 another relay holds the file, 75 try later,
@@ -58,6 +59,8 @@ int run_command_line(int argc, char** argv) {
   add_adopt_command(app, chosen);
   add_config_command(app, chosen);
   add_inbox_command(app, chosen);
+  add_doctor_command(app, chosen);
+  add_completion_command(app, chosen);
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   const std::string hint = help_hint(app, arguments);
   if (const std::string text = unknown_command(app, arguments); !text.empty()) return usage_error(text, hint);

@@ -1,5 +1,7 @@
 #include "relay/cli/option_flags.hpp"
 
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 
 #include "relay/config/kafka_settings.hpp"
@@ -36,9 +38,14 @@ std::string help_of(const Option& option) {
 
 }  // namespace
 
-OptionFlags::OptionFlags(CLI::App& command) {
+OptionFlags::OptionFlags(CLI::App& command) { add(command, nullptr); }
+
+OptionFlags::OptionFlags(CLI::App& command, const Names& names) { add(command, &names); }
+
+void OptionFlags::add(CLI::App& command, const Names* names) {
   for (const Option& option : options()) {
     if (option.flag.empty()) continue;
+    if (names != nullptr && std::find(names->begin(), names->end(), option.name) == names->end()) continue;
     auto flag = std::make_unique<Flag>();
     flag->option = &option;
     const std::string name(option.flag);

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "relay/config/setting.hpp"
@@ -16,7 +17,11 @@ namespace txbox::relay {
 /// environment is not read here. Lives as long as the command.
 class OptionFlags {
  public:
+  using Names = std::vector<std::string_view>;
+
   explicit OptionFlags(CLI::App& command);
+  /// Of the table only the options of these names.
+  OptionFlags(CLI::App& command, const Names& names);
   OptionFlags(const OptionFlags&) = delete;
   OptionFlags& operator=(const OptionFlags&) = delete;
   ~OptionFlags();
@@ -25,6 +30,7 @@ class OptionFlags {
   [[nodiscard]] Settings settings() const;
 
  private:
+  void add(CLI::App& command, const Names* names);
   struct Flag;
   std::vector<std::unique_ptr<Flag>> flags_;
   std::vector<std::string> properties_;

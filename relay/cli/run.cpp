@@ -12,6 +12,7 @@
 #include <txbox/store/page_memory.hpp>
 
 #include "relay/cli/commands.hpp"
+#include "relay/cli/help_examples.hpp"
 #include "relay/cli/log.hpp"
 #include "relay/cli/option_flags.hpp"
 #include "relay/cli/process.hpp"
@@ -25,6 +26,11 @@
 namespace txbox::relay {
 
 namespace {
+
+constexpr char kExamples[] = R"(Examples:
+  outbox-relay run --db shop.db --brokers localhost:9092
+  outbox-relay run --db shop.db --brokers localhost:9092 --drain --timeout 5m
+  outbox-relay run --config relay.toml --standby)";
 
 void bound_memory() {
   // Each thread of librdkafka would get an arena of its own, and memory that one of them freed would serve no other.
@@ -95,6 +101,7 @@ ExitCode run(const Settings& flags) {
 
 void add_run_command(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("run", "Publish what is committed until SIGTERM or SIGINT");
+  show_examples(*command, kExamples);
   auto flags = std::make_shared<OptionFlags>(*command);
   command->callback([flags, &chosen] { chosen = [flags] { return run(flags->settings()); }; });
 }

@@ -12,6 +12,7 @@
 #include <txbox/store/file_guard.hpp>
 
 #include "relay/cli/commands.hpp"
+#include "relay/cli/help_examples.hpp"
 #include "relay/cli/open_file.hpp"
 #include "relay/cli/status_output.hpp"
 #include "relay/cli/whole_number.hpp"
@@ -20,6 +21,10 @@
 namespace txbox::relay {
 
 namespace {
+
+constexpr char kExamples[] = R"(Examples:
+  outbox-relay status --db shop.db
+  outbox-relay status --db shop.db --json --max-age 5m --max-parked 0)";
 
 struct StatusFlags {
   std::string db;
@@ -79,6 +84,7 @@ void add_status_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<StatusFlags>();
   CLI::App* command =
       app.add_subcommand("status", "Count rows by state, and what consumer groups did; exit 3 past a limit");
+  show_examples(*command, kExamples);
   command->add_option("--db", flags->db, "The database file")->required()->envname("OUTBOX_RELAY_DB");
   command->add_flag("--json", flags->json, "One JSON object");
   command->add_option("--max-age", flags->max_age, "Exit 3 when the oldest ready row is older: seconds, or 30s 5m 2h")

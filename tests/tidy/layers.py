@@ -34,7 +34,8 @@ PUBLIC_HEADERS = ("libbase/include/", "libooutbox/include/", "libinbox/include/"
 INSIDE_RELAY = {
     "relay/engine/": {"engine"},
     "relay/config/": {"config"},
-    "relay/cli/": {"engine", "config", "cli", "demo"},
+    "relay/doctor/": {"engine", "doctor"},
+    "relay/cli/": {"engine", "config", "doctor", "cli", "demo"},
     "relay/demo/": {"engine", "cli", "demo"},
 }
 

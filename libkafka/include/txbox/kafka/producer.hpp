@@ -68,6 +68,12 @@ struct TopicDescription {
   std::int64_t message_bytes_max = 1'048'588;
   bool compacted = false;     ///< cleanup.policy contains compact: a null key would be refused.
   bool limits_known = false;  ///< DescribeConfigs answered.
+  /// The fewest of any partition; 0 where there is none.
+  std::int32_t replicas = 0;
+  std::int32_t replicas_in_sync = 0;
+  std::optional<std::int64_t> min_insync_replicas;  ///< With retention_ms and retention_bytes, of DescribeConfigs.
+  std::optional<std::int64_t> retention_ms;         ///< -1: for ever.
+  std::optional<std::int64_t> retention_bytes;      ///< Of a partition; -1: no limit.
 };
 
 /// One instance of an idempotent, gapless producer. All calls from one thread. Any error report or failed

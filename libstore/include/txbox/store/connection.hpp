@@ -46,6 +46,8 @@ class Connection {
   /// For a file that is in no doubt: closing its last connection then merges the WAL into it, as SQLite does by
   /// itself, so that a file at rest is one piece. Without it (and the purpose `create`) closing changes nothing.
   void leave_whole() noexcept;
+  /// From here on every statement that would write fails: for who only looks at a file that is in doubt.
+  void forbid_writes();
 
  private:
   struct BusyWait;
