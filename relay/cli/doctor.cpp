@@ -19,6 +19,7 @@
 #include "relay/doctor/file_checks.hpp"
 #include "relay/doctor/kafka_checks.hpp"
 #include "relay/doctor/version_checks.hpp"
+#include "relay/engine/file_finder.hpp"
 
 namespace txbox::relay {
 
@@ -45,6 +46,14 @@ bool uses_scram(const kafka::Properties& properties) {
   });
 }
 
+doctor::Check no_file(bool named) {
+  return {.subject = "database",
+          .name = "file",
+          .result = named ? doctor::Result::warning : doctor::Result::not_checked,
+          .text = named ? "no file fits the pattern now" : "no file is named",
+          .remedy = named ? "run takes files up when they appear" : "give --db FILE"};
+}
+
 ExitCode examine(const DoctorFlags& flags) {
   const Configuration configuration(flags.options->settings(), process_environment());
   doctor::Checks checks{
@@ -54,8 +63,10 @@ ExitCode examine(const DoctorFlags& flags) {
   doctor::TopicLimits topics;
   for (const std::string& topic : flags.topics) topics[topic];
   doctor::Checks file_checks;
-  for (const std::string& path : configuration.list("db")) {
-    const doctor::FileExamination found = doctor::examine_file(path);
+  const std::vector<FoundFile> files = FileFinder(configuration.list("db")).scan();
+  if (files.empty()) file_checks.push_back(no_file(!configuration.list("db").empty()));
+  for (const FoundFile& file : files) {
+    const doctor::FileExamination found = doctor::examine_file(file.path);
     file_checks.insert(file_checks.end(), found.checks.begin(), found.checks.end());
     for (const std::string& topic : found.topics) topics[topic];
     for (auto& [topic, limit] : topics) {

@@ -65,6 +65,17 @@ class DoctorTest(unittest.TestCase):
         self.assertEqual(self.doctor()[0], 21)
         self.assertEqual(self.db.read_bytes(), before)
 
+    def test_a_pattern_is_each_of_its_files(self):
+        self.init()
+        relay_process.init(self.run_, self.run_.path("other.db"))
+        done = relay_process.command(self.run_, "doctor", "--db", self.run_.path("*.db"), "--json")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        subjects = {check["subject"] for check in json.loads(done.stdout)["checks"]}
+        self.assertEqual(subjects, {None, str(self.db), str(self.run_.path("other.db"))})
+        done = relay_process.command(self.run_, "doctor", "--db", self.run_.path("no*.db"), "--json")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("no file fits the pattern", done.stdout)
+
     def test_a_file_without_wal_or_tables_is_told_of_init(self):
         connection = outbox_file.connect(self.db)
         connection.execute("CREATE TABLE mine(id INTEGER)")
