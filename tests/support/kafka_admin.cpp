@@ -104,8 +104,17 @@ struct KafkaAdmin::State {
       } else if (SteadyClock::now() > end) {
         require(error, "the leaders of " + topic);
       } else {
+        refresh_metadata();
         rd_kafka_poll(client.get(), 20);
       }
+    }
+  }
+
+  /// A client that knows the topic with fewer partitions answers from what it knows, for minutes.
+  void refresh_metadata() {
+    const rd_kafka_metadata_t* metadata = nullptr;
+    if (rd_kafka_metadata(client.get(), 1, nullptr, &metadata, kTimeoutMs) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      rd_kafka_metadata_destroy(metadata);
     }
   }
 
