@@ -10,9 +10,17 @@ namespace {
 
 constexpr std::chrono::seconds kToldAgainAfter{30};
 
-/// A broker that does not like the client's certificate ends the connection: librdkafka gives that the code of an
-/// outage, and only OpenSSL's words differ ("sslv3 alert bad certificate"). A broker that dies sends no alert.
-bool broker_alerts(std::string_view text) noexcept { return text.find(" alert ") != std::string_view::npos; }
+bool contains(std::string_view text, std::string_view part) noexcept {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// A handshake that fails has the code of an outage, now and then where the client does not like the broker's
+/// certificate and always where the broker does not like the client's: only OpenSSL's words differ ("error:0A000086:SSL
+/// routines::certificate verify failed", "sslv3 alert bad certificate"). A broker that dies sends no alert; what
+/// OpenSSL says of that is an unexpected end.
+bool handshake_failed(std::string_view text) noexcept {
+  return contains(text, " alert ") || (contains(text, "SSL routines") && !contains(text, "unexpected eof"));
+}
 
 std::string_view words_of(BrokerTrouble trouble) noexcept {
   switch (trouble) {
@@ -31,7 +39,7 @@ BrokerTrouble trouble_of(const kafka::ClientError& error) {
     case kafka::ErrorScope::authentication: return BrokerTrouble::auth_failed;
     case kafka::ErrorScope::tls: return BrokerTrouble::tls_failed;
     case kafka::ErrorScope::transport:
-      return broker_alerts(error.text) ? BrokerTrouble::tls_failed : BrokerTrouble::unreachable;
+      return handshake_failed(error.text) ? BrokerTrouble::tls_failed : BrokerTrouble::unreachable;
     case kafka::ErrorScope::none:
     case kafka::ErrorScope::record:
     case kafka::ErrorScope::topic:

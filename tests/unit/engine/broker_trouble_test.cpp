@@ -1,5 +1,7 @@
 #include "relay/engine/broker_trouble.hpp"
 
+#include <string>
+
 #include <doctest/doctest.h>
 
 namespace txbox::relay {
@@ -30,6 +32,13 @@ TEST_CASE("a client certificate that the broker refuses is TLS, though it has th
     CAPTURE(text);
     CHECK(trouble_of({kTransport, text}) == BrokerTrouble::tls_failed);
   }
+}
+
+TEST_CASE("a broker's certificate that the client does not like is TLS, also with the code of an outage") {
+  const std::string text =
+      "ssl://127.0.0.1:9093/bootstrap: error:0A000086:SSL routines::certificate verify failed (after 4ms in state "
+      "SSL_HANDSHAKE)";
+  CHECK(trouble_of({kTransport, text}) == BrokerTrouble::tls_failed);
 }
 
 TEST_CASE("a broker that dies is no trouble of TLS, whatever OpenSSL calls it") {
