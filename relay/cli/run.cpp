@@ -9,7 +9,6 @@
 #include <txbox/base/error.hpp>
 #include <txbox/base/random.hpp>
 #include <txbox/store/file_guard.hpp>
-#include <txbox/store/page_memory.hpp>
 
 #include "relay/cli/commands.hpp"
 #include "relay/cli/help_examples.hpp"
@@ -36,7 +35,6 @@ void bound_memory() {
   // Each thread of librdkafka would get an arena of its own, and memory that one of them freed would serve no other.
   mallopt(M_ARENA_MAX, 2);
   mallopt(M_TRIM_THRESHOLD, 1 << 20);
-  store::take_pages_one_by_one();
 }
 
 RunnerOptions runner_options(const Configuration& configuration, StopSignals& signals, Reload& reload,
