@@ -41,8 +41,8 @@ Runner::State::State(RunnerOptions given)
     : options(std::move(given)),
       finder(options.databases),
       kafka(producer_options(options), options.id_header),
-      describer(producer_options(options), wake),
-      worker(wake, options.log),
+      describer(producer_options(options), wake, *options.liveness),
+      worker(wake, *options.liveness, options.log),
       core(options.core, &kafka::partition_for_key, &kafka::describe) {}
 
 Runner::Runner(RunnerOptions options) : state_(std::make_unique<State>(std::move(options))) {}
@@ -58,6 +58,7 @@ RunOutcome Runner::State::run() {
   for (const std::string& folder : finder.folders()) watch.add_folder(folder);
   find_files();
   while (!stopped) {
+    options.liveness->turned(Loop::runner, now());
     wait();
     serve_stop();
     serve_changes();

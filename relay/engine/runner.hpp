@@ -12,6 +12,7 @@
 
 #include "relay/engine/core.hpp"
 #include "relay/engine/exit_code.hpp"
+#include "relay/engine/liveness.hpp"
 
 namespace txbox::relay {
 
@@ -35,6 +36,8 @@ struct RunnerOptions {
   int change_descriptor = -1;               ///< Readable when take_changes() has something.
   std::function<std::optional<RunnerChanges>()> take_changes;  ///< Since the last call; must not throw.
   CoreOptions core;
+  /// Kept up to date by the run; for whoever asks from another thread.
+  std::shared_ptr<Liveness> liveness = std::make_shared<Liveness>();
   LogSink log;
 };
 

@@ -92,8 +92,8 @@ struct DatabaseQueue {
 }  // namespace
 
 struct StoreWorker::State {
-  State(const EventDescriptor& wake_descriptor, LogSink sink)
-      : wake(wake_descriptor), log(std::move(sink)), random(random_seed()) {}
+  State(const EventDescriptor& wake_descriptor, Liveness& told, LogSink sink)
+      : wake(wake_descriptor), liveness(told), log(std::move(sink)), random(random_seed()) {}
 
   void run();
   DatabaseQueue* next_queue(SteadyTime now, SteadyTime& earliest);
@@ -115,6 +115,7 @@ struct StoreWorker::State {
   }
 
   const EventDescriptor& wake;
+  Liveness& liveness;
   LogSink log;
   SeededRandom random;
   /// Guarded by mutex; what they point to stays where it is until the worker thread removes it.
@@ -151,6 +152,7 @@ void StoreWorker::State::run() {
   while (!stopping) {
     if (remove_leaving(lock)) continue;
     const SteadyTime now = system_clock().steady_now();
+    liveness.turned(Loop::store_worker, now);
     SteadyTime earliest = next_look;
     DatabaseQueue* queue = next_queue(now, earliest);
     if (queue == nullptr && now < next_look) {
@@ -166,6 +168,7 @@ void StoreWorker::State::run() {
     if (queue != nullptr) work(*queue);
     lock.lock();
   }
+  liveness.rests(Loop::store_worker);
 }
 
 /// REQUIRES: mutex held. True when the lock was let go of meanwhile.
@@ -348,8 +351,8 @@ void StoreWorker::State::answer(StoreAnswer value) {
   wake.signal();
 }
 
-StoreWorker::StoreWorker(const EventDescriptor& wake, LogSink log)
-    : state_(std::make_unique<State>(wake, std::move(log))) {}
+StoreWorker::StoreWorker(const EventDescriptor& wake, Liveness& liveness, LogSink log)
+    : state_(std::make_unique<State>(wake, liveness, std::move(log))) {}
 
 StoreWorker::~StoreWorker() { stop(); }
 

@@ -11,6 +11,7 @@
 
 #include "relay/engine/core.hpp"
 #include "relay/engine/event_descriptor.hpp"
+#include "relay/engine/liveness.hpp"
 
 namespace txbox::relay {
 
@@ -42,7 +43,7 @@ using StoreAnswer = std::variant<event::Marked, event::Released, StoreFailure, S
 /// belongs to one thread; each answer signals `wake`.
 class StoreWorker {
  public:
-  StoreWorker(const EventDescriptor& wake, LogSink log);
+  StoreWorker(const EventDescriptor& wake, Liveness& liveness, LogSink log);
   StoreWorker(const StoreWorker&) = delete;
   StoreWorker& operator=(const StoreWorker&) = delete;
   ~StoreWorker();

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include <txbox/base/clock.hpp>
 #include <txbox/base/error.hpp>
 
 #include "relay/engine/outcome.hpp"
@@ -19,14 +20,16 @@ constexpr auto kAnswerTimeout = 2000ms;
 }  // namespace
 
 struct TopicDescriber::State {
-  State(const kafka::ProducerOptions& options, const EventDescriptor& wake_descriptor)
-      : client(std::make_unique<kafka::Producer>(options)), wake(wake_descriptor) {}
+  State(const kafka::ProducerOptions& options, const EventDescriptor& wake_descriptor, Liveness& told)
+      : client(std::make_unique<kafka::Producer>(options)), wake(wake_descriptor), liveness(told) {}
 
   void run() {
     std::unique_lock lock(mutex);
     while (true) {
+      liveness.rests(Loop::topic_describer);
       changed.wait(lock, [&] { return stopping || !wanted.empty(); });
       if (stopping) return;
+      liveness.turned(Loop::topic_describer, system_clock().steady_now());
       std::vector<std::string> topics;
       topics.swap(wanted);
       const std::optional<kafka::ProducerOptions> changed_options = std::exchange(next_options, std::nullopt);
@@ -65,6 +68,7 @@ struct TopicDescriber::State {
   std::unique_ptr<kafka::Producer> client;
   std::vector<kafka::DeliveryReport> no_reports;
   const EventDescriptor& wake;
+  Liveness& liveness;
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::string> wanted;  ///< Guarded by mutex, as all below.
@@ -74,8 +78,8 @@ struct TopicDescriber::State {
   std::thread thread;
 };
 
-TopicDescriber::TopicDescriber(const kafka::ProducerOptions& options, const EventDescriptor& wake)
-    : state_(std::make_unique<State>(options, wake)) {
+TopicDescriber::TopicDescriber(const kafka::ProducerOptions& options, const EventDescriptor& wake, Liveness& liveness)
+    : state_(std::make_unique<State>(options, wake, liveness)) {
   state_->thread = std::thread([state = state_.get()] { state->run(); });
 }
 

@@ -10,6 +10,7 @@
 
 #include "relay/engine/core.hpp"
 #include "relay/engine/event_descriptor.hpp"
+#include "relay/engine/liveness.hpp"
 
 namespace txbox::relay {
 
@@ -26,7 +27,7 @@ struct TopicAnswer {
 class TopicDescriber {
  public:
   /// Throws configuration when librdkafka refuses the properties.
-  TopicDescriber(const kafka::ProducerOptions& options, const EventDescriptor& wake);
+  TopicDescriber(const kafka::ProducerOptions& options, const EventDescriptor& wake, Liveness& liveness);
   TopicDescriber(const TopicDescriber&) = delete;
   TopicDescriber& operator=(const TopicDescriber&) = delete;
   ~TopicDescriber();
