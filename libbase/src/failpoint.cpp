@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <unistd.h>
+
 namespace txbox::base {
 
 namespace {
@@ -34,7 +36,10 @@ Armed& armed() {
 
 void pass_failpoint(const char* name) noexcept {
   Armed& wish = armed();
-  if (wish.name == name && --wish.left == 0) std::raise(SIGKILL);
+  if (wish.name != name || --wish.left != 0) return;
+  const char* action = std::getenv("TXBOX_FAILPOINT_ACTION");
+  if (action == nullptr || std::string_view(action) != "hang") std::raise(SIGKILL);
+  for (;;) pause();
 }
 
 }  // namespace txbox::base

@@ -7,6 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <txbox/base/clock.hpp>
 #include <txbox/base/error.hpp>
 
 #include "relay/cli/client_check.hpp"
@@ -46,11 +47,12 @@ OnRefusal on_refusal_of(const Configuration& configuration) {
   return configuration.text("relay.on_refusal") == "skip" ? OnRefusal::skip : OnRefusal::block;
 }
 
-Reload::Reload(Settings flags, Configuration started, Log log)
+Reload::Reload(Settings flags, Configuration started, Log log, ServiceManager& manager)
     : flags_(std::move(flags)),
       started_(std::move(started)),
       current_(started_),
       log_(std::move(log)),
+      manager_(manager),
       on_terminal_(isatty(STDERR_FILENO) == 1),
       descriptor_(block_and_watch()) {}
 
@@ -62,12 +64,15 @@ std::optional<RunnerChanges> Reload::take() {
     kill(getpid(), SIGTERM);
     return std::nullopt;
   }
+  std::optional<RunnerChanges> changes;
+  manager_.reloading(system_clock().steady_now());
   try {
-    return read_again();
+    changes = read_again();
   } catch (const std::exception& error) {
     log_.sink(LogLevel::error, "reload: " + std::string(error.what()) + "; the configuration stays as it was");
   }
-  return std::nullopt;
+  manager_.reloaded();
+  return changes;
 }
 
 RunnerChanges Reload::read_again() {

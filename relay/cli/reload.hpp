@@ -5,6 +5,7 @@
 #include "relay/cli/log.hpp"
 #include "relay/config/configuration.hpp"
 #include "relay/engine/runner.hpp"
+#include "relay/host/service_manager.hpp"
 
 namespace txbox::relay {
 
@@ -18,8 +19,8 @@ namespace txbox::relay {
 /// Make it before any thread starts, as threads inherit the mask. One a process, single-threaded.
 class Reload {
  public:
-  /// `flags` and `started` are those of the start. Throws failure.
-  Reload(Settings flags, Configuration started, Log log);
+  /// `flags` and `started` are those of the start; `manager` outlives this. Throws failure.
+  Reload(Settings flags, Configuration started, Log log, ServiceManager& manager);
   Reload(const Reload&) = delete;
   Reload& operator=(const Reload&) = delete;
   ~Reload();
@@ -35,6 +36,7 @@ class Reload {
   Configuration started_;
   Configuration current_;
   Log log_;
+  ServiceManager& manager_;
   bool on_terminal_;
   int descriptor_;
 };

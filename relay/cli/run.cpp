@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <txbox/base/clock.hpp>
 #include <txbox/base/error.hpp>
 #include <txbox/base/random.hpp>
 #include <txbox/store/file_guard.hpp>
@@ -21,6 +22,7 @@
 #include "relay/config/configuration.hpp"
 #include "relay/config/environment.hpp"
 #include "relay/engine/runner.hpp"
+#include "relay/host/service_manager.hpp"
 
 namespace txbox::relay {
 
@@ -65,11 +67,17 @@ ExitCode publish(const Settings& flags, const Configuration& configuration) {
   StopSignals signals;
   const Log made = make_log(log_level_of(configuration),
                             configuration.text("log.format") == "json" ? LogFormat::json : LogFormat::text);
-  Reload reload(flags, configuration, made);
+  const auto liveness = std::make_shared<Liveness>();
+  ServiceManager manager(liveness);
+  Reload reload(flags, configuration, made, manager);
   const LogSink& log = made.sink;
   try {
     for (const std::string& warning : configuration.warnings()) log(LogLevel::warning, warning);
-    Runner runner(runner_options(configuration, signals, reload, log));
+    RunnerOptions options = runner_options(configuration, signals, reload, log);
+    options.liveness = liveness;
+    options.pulse_interval = manager.interval();
+    options.pulse = [&manager](const RunnerPulse& pulse) { manager.tell(pulse, system_clock().steady_now()); };
+    Runner runner(std::move(options));
     log(LogLevel::info, version_text());
     const RunOutcome outcome = runner.run();
     if (outcome.at_once) {

@@ -56,6 +56,7 @@ RunOutcome Runner::State::run() {
   if (options.drain_timeout) drain_deadline = now() + *options.drain_timeout;
   worker.start();
   for (const std::string& folder : finder.folders()) watch.add_folder(folder);
+  first_scan = now();
   find_files();
   while (!stopped) {
     options.liveness->turned(Loop::runner, now());
@@ -70,6 +71,7 @@ RunOutcome Runner::State::run() {
     serve_reads();
     serve_timers();
     serve_drain();
+    serve_pulse();
   }
   if (all_ended && !worst) worst.emplace(ErrorCode::moved, "no file is there to serve");
   if (all_ended) throw several() ? Error(worst->code(), "no file is left to serve") : *worst;
@@ -127,6 +129,7 @@ SteadyTime Runner::State::next_deadline() const {
   if (!to_open.empty() && !stopping) next = std::min(next, to_open.begin()->first);
   if (finder.has_patterns() && !stopping && !options.drain) next = std::min(next, next_scan);
   if (!refitting()) next = std::min(next, next_read());
+  if (options.pulse) next = std::min(next, next_pulse);
   return next;
 }
 

@@ -13,6 +13,7 @@
 #include "relay/engine/core.hpp"
 #include "relay/engine/exit_code.hpp"
 #include "relay/engine/liveness.hpp"
+#include "relay/engine/runner_pulse.hpp"
 
 namespace txbox::relay {
 
@@ -35,6 +36,8 @@ struct RunnerOptions {
   std::function<int()> take_stop_requests;  ///< How many since the last call; the second one ends the process at once.
   int change_descriptor = -1;               ///< Readable when take_changes() has something.
   std::function<std::optional<RunnerChanges>()> take_changes;  ///< Since the last call; must not throw.
+  std::function<void(const RunnerPulse&)> pulse;               ///< Called when it changes, and at least so often:
+  std::chrono::milliseconds pulse_interval{1'000};
   CoreOptions core;
   /// Kept up to date by the run; for whoever asks from another thread.
   std::shared_ptr<Liveness> liveness = std::make_shared<Liveness>();

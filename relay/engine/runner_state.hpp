@@ -29,8 +29,8 @@
 namespace txbox::relay {
 
 /// What the loop holds, for the parts of it: runner.cpp has the loop itself, runner_files.cpp which files it serves,
-/// runner_kafka.cpp what comes from the brokers, runner_store.cpp what comes from the databases, runner_stop.cpp how it
-/// ends.
+/// runner_kafka.cpp what comes from the brokers, runner_pulse.cpp what is told of it, runner_store.cpp what comes from
+/// the databases, runner_stop.cpp how it ends.
 
 using ReadWish = std::variant<command::Read, command::ReadReady, command::Reload>;
 
@@ -70,6 +70,7 @@ struct Runner::State {
   void serve_timers();
   void look_after_files();
   void serve_drain();
+  void serve_pulse();
   [[nodiscard]] bool drain_is_done();
   void own_up_to_drain();
 
@@ -171,6 +172,9 @@ struct Runner::State {
   SteadyTime stop_deadline = SteadyTime::max();
   SteadyTime drain_deadline = SteadyTime::max();
   SteadyTime next_scan{};
+  SteadyTime first_scan = SteadyTime::max();
+  SteadyTime next_pulse{};
+  RunnerPulse pulse;  ///< As it was last told.
   DatabaseIndex next_witness = 0;
   bool limit_told = false;
   bool memory_released = false;

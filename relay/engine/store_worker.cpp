@@ -156,6 +156,7 @@ void StoreWorker::State::run() {
     SteadyTime earliest = next_look;
     DatabaseQueue* queue = next_queue(now, earliest);
     if (queue == nullptr && now < next_look) {
+      liveness.rests(Loop::store_worker);
       changed.wait_until(lock, earliest);
       continue;
     }

@@ -35,7 +35,8 @@ INSIDE_RELAY = {
     "relay/engine/": {"engine"},
     "relay/config/": {"config"},
     "relay/doctor/": {"engine", "doctor"},
-    "relay/cli/": {"engine", "config", "doctor", "cli", "demo"},
+    "relay/host/": {"engine", "host"},
+    "relay/cli/": {"engine", "config", "doctor", "cli", "demo", "host"},
     "relay/demo/": {"engine", "cli", "demo"},
 }
 

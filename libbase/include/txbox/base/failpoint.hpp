@@ -4,7 +4,8 @@
 /// stands next to the write that it endangers. Without TXBOX_FAILPOINTS the macro is nothing.
 ///
 /// With it, the environment variable TXBOX_FAILPOINT arms one: `name` or `name=N`, the N-th passage
-/// (1 by default) kills the process with SIGKILL, as a power cut would end it: no destructor runs.
+/// (1 by default) kills the process with SIGKILL, as a power cut would end it: no destructor runs. With
+/// TXBOX_FAILPOINT_ACTION=hang the thread that passes stays there for ever instead, and the others go on.
 #ifdef TXBOX_FAILPOINTS
 namespace txbox::base {
 void pass_failpoint(const char* name) noexcept;

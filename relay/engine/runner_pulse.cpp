@@ -1,0 +1,48 @@
+#include "relay/engine/runner_pulse.hpp"
+
+#include "relay/engine/runner_state.hpp"
+
+namespace txbox::relay {
+
+namespace {
+
+std::string files(std::size_t count) { return std::to_string(count) + (count == 1 ? " file" : " files"); }
+
+std::string words_of(const RunSurvey& survey) {
+  if (survey.stopping) return "stopping: waiting for what is in flight";
+  std::string text;
+  if (survey.serving > 0) text = "serving " + files(survey.serving);
+  if (survey.waiting > 0) {
+    text += (text.empty() ? "waiting for " : ", waiting for ") + files(survey.waiting);
+    if (!survey.first_wait.empty()) text += " (" + survey.first_wait + ")";
+  }
+  if (text.empty()) text = "waiting for a file to appear";
+  if (survey.outage) text += "; Kafka does not answer, rows are kept";
+  return text;
+}
+
+}  // namespace
+
+RunnerPulse pulse_of(const RunSurvey& survey) { return {survey.ready, survey.stopping, words_of(survey)}; }
+
+void Runner::State::serve_pulse() {
+  if (!options.pulse) return;
+  const SteadyTime time = now();
+  // A file that was tried is there again for a later time.
+  const bool tried = !all_ended && (to_open.empty() || to_open.begin()->first > first_scan);
+  const bool ended = stopping || stopped;
+  const bool news = (tried && !pulse.ready) || (ended && !pulse.stopping);
+  if (!news && time < next_pulse) return;
+  next_pulse = time + options.pulse_interval;
+  RunSurvey survey;
+  survey.ready = pulse.ready || tried;
+  survey.stopping = ended;
+  survey.outage = core.status().outage;
+  survey.serving = serving_count;
+  survey.waiting = to_open.size();
+  if (!to_open.empty()) survey.first_wait = files[to_open.begin()->second]->told;
+  pulse = pulse_of(survey);
+  options.pulse(pulse);
+}
+
+}  // namespace txbox::relay
