@@ -44,8 +44,12 @@ bool read_metadata(rd_kafka_t* client, TopicDescription& description, std::vecto
   }
   description.partitions = answer->topics[0].partition_cnt;
   description.error = answer->topics[0].err;
+  description.by_partition.resize(static_cast<std::size_t>(std::max(description.partitions, 0)));
   for (int index = 0; index < description.partitions; ++index) {
     const rd_kafka_metadata_partition_t& partition = answer->topics[0].partitions[index];
+    const auto id = static_cast<std::size_t>(partition.id);
+    if (id < description.by_partition.size())
+      description.by_partition[id] = {partition.leader < 0 ? 0 : partition.isr_cnt, partition.replica_cnt};
     const bool first = index == 0;
     description.replicas = first ? partition.replica_cnt : std::min(description.replicas, partition.replica_cnt);
     description.replicas_in_sync =

@@ -26,10 +26,15 @@ namespace txbox::relay {
 namespace kafka_code {
 inline constexpr int kTransport = -195;
 inline constexpr int kUnknownPartition = -190;
+inline constexpr int kLeaderNotAvailable = 5;
 inline constexpr int kMsgSizeTooLarge = 10;
 inline constexpr int kInvalidTopic = 17;
+inline constexpr int kNotEnoughReplicas = 19;
 inline constexpr int kInvalidRecord = 87;
 }  // namespace kafka_code
+
+/// How often silent partitions are looked for.
+inline constexpr std::chrono::milliseconds kPartitionLooks{500};
 
 /// Connections to a broker that came up and ended soon, one after the other.
 struct BrokerEnds {
@@ -52,6 +57,8 @@ struct ProducerGuard {
   bool broken = false;    ///< Failed once; nothing is handed over until ProducerReady.
   unsigned failures = 0;  ///< Rebuilds in a row without an acknowledgement between them.
   std::int64_t in_flight = 0;
+  /// Nothing more is handed over: it is rebuilt once only rows of unavailable partitions are left in it, or by then.
+  std::optional<SteadyTime> retires_by;
   std::uint32_t ended = 0;  ///< Connections that came up and ended soon, ever.
   std::map<std::string, BrokerEnds> ends;
   std::optional<RowAlone> alone;
@@ -236,6 +243,7 @@ struct Core::State {
   std::int64_t possible_duplicates = 0;
   std::int64_t producer_rebuilds = 0;
   std::int64_t acknowledgements = 0;
+  SteadyTime partitions_looked_at{};
   // Rows that may kill their connection (watchdog.cpp).
   std::int64_t killer_suspects = 0;
   bool turn_wanted = false;  ///< Rows were left because one is tried alone.
@@ -323,6 +331,15 @@ struct Core::State {
   void resolve(Database& db, Slot& slot);
   void check_lane_return(Database& db, store::Lane lane);
   void apply_rewind(Database& db);
+
+  // partitions.cpp: partitions that take nothing.
+  void watch_partitions();
+  void judge_partitions(std::uint32_t number, const TopicFacts& facts);
+  void call_unavailable(Topic& topic, std::int32_t number, std::string reason);
+  void call_available(std::uint32_t topic, std::int32_t number);
+  void retire(ProducerKind kind);
+  void finish_retirement(ProducerKind kind);
+  [[nodiscard]] std::int64_t rows_at_unavailable(ProducerKind kind);
 
   // watchdog.cpp: rows that kill their connection.
   void on_connection_ended(const event::ConnectionEnded& event);

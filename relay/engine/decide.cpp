@@ -139,7 +139,6 @@ Core::State::Decision Core::State::decide(Database& db, const store::OutboxRow& 
     decision.stall.bytes = slot.bytes;
     return decision;
   }
-  decision.verdict = Verdict::produce;
   if (row.partition) {
     decision.partition = *row.partition;
   } else if (row.key.is_null()) {
@@ -147,6 +146,12 @@ Core::State::Decision Core::State::decide(Database& db, const store::OutboxRow& 
   } else {
     decision.partition = partitioner(row.key.view(), topic.partitions);
   }
+  if (topic.is_unavailable(decision.partition)) {
+    decision.held = store::HeldState::waiting;
+    decision.reason = topic.partition(decision.partition).reason;
+    return decision;
+  }
+  decision.verdict = Verdict::produce;
   return decision;
 }
 
@@ -188,6 +193,9 @@ void Core::State::hand_over(Database& db, Slot& slot, const Decision& decision, 
     producer.alone = RowAlone{db.index, slot.id, acknowledgements, now};
     if (slot.producer == ProducerKind::probation) producer.ends.clear();
   }
+  Partition& partition = topics.at(slot.topic).partition(slot.partition);
+  if (partition.rows() == 0) partition.progress_at = now;
+  ++partition.in_flight[static_cast<std::size_t>(slot.producer)];
   ++in_flight_rows;
   db.in_flight_bytes = db.in_flight_bytes + slot.bytes;
   if (slot.has_lane && slot.producer == ProducerKind::probation) ++db.lanes.entry(slot.lane).in_flight;

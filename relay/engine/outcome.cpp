@@ -26,6 +26,10 @@ TopicFacts facts_of(const kafka::TopicDescription& description) {
   // A limit that was only guessed must refuse no row: Kafka has the last word on what it takes.
   facts.message_bytes_max = description.limits_known ? description.message_bytes_max : 0;
   facts.compacted = description.compacted;
+  facts.min_insync_replicas = static_cast<std::int32_t>(description.min_insync_replicas.value_or(0));
+  for (const kafka::TopicDescription::Replicas& replicas : description.by_partition) {
+    facts.by_partition.push_back({replicas.in_sync, replicas.assigned});
+  }
   const kafka::ErrorScope scope = kafka::scope_of(description.error);
   if (scope == kafka::ErrorScope::none && description.partitions > 0) return facts;
   if (description.error == kafka_error::kTopicAuthorizationFailed) {

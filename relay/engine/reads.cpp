@@ -132,6 +132,10 @@ SteadyTime Core::State::next_tick() const {
     at_due_time(db, next);
   }
   if (handed_rows > 0 && !outage) at(progress_at + options.outage_after);
+  if (handed_rows > 0) at(partitions_looked_at + kPartitionLooks);
+  for (const ProducerGuard& producer : producers) {
+    if (producer.retires_by) at(*producer.retires_by);
+  }
   return next;
 }
 

@@ -92,6 +92,7 @@ void Core::State::on_woken(const event::Woken& event) {
 void Core::State::on_described(const event::TopicDescribed& event) {
   const TopicChange change = topics.described(now, event, options.topic_refresh, *out);
   const std::uint32_t number = topics.number_of(event.topic);
+  if (number != kNoTopic) judge_partitions(number, event.facts);
   if (change == TopicChange::usable) release_topic(number);
   if (change == TopicChange::grown && topics.adopt_growth(number, *out)) release_topic(number);
 }

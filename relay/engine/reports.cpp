@@ -46,6 +46,7 @@ Slot* Core::State::find_in_flight(Database& db, std::int64_t row) {
 void Core::State::left_flight(Database& db, Slot& slot) {
   --in_flight_rows;
   db.in_flight_bytes = db.in_flight_bytes - slot.bytes;
+  --topics.at(slot.topic).partition(slot.partition).in_flight[static_cast<std::size_t>(slot.producer)];
   if (--guard(slot.producer).in_flight == 0) {
     guard(slot.producer).alone.reset();
     if (slot.producer == ProducerKind::probation) next_turn();
@@ -73,6 +74,10 @@ void Core::State::on_ack(Database& db, Slot& slot, const event::Report& report) 
   left_flight(db, slot);
   progress_at = now;
   ++acknowledgements;
+  Topic& topic = topics.at(slot.topic);
+  topic.partition(slot.partition).progress_at = now;
+  topic.silent_looks = 0;
+  if (topic.is_unavailable(slot.partition)) call_available(slot.topic, slot.partition);
   if (report.generation == guard(slot.producer).generation) guard(slot.producer).failures = 0;
   const auto& failed = db.failed[static_cast<std::size_t>(slot.producer)];
   if (slot.has_lane && !failed.empty()) {
@@ -166,7 +171,8 @@ void Core::State::to_unsent(Database& db, Slot& slot) {
 
 void Core::State::break_producer(ProducerKind kind) {
   ProducerGuard& producer = guard(kind);
-  if (producer.broken) return;
+  if (producer.broken && !producer.retires_by) return;
+  producer.retires_by.reset();
   producer.broken = true;
   ++producer_rebuilds;
   command::Rebuild rebuild{kind, producer.generation + 1, std::chrono::milliseconds(0)};

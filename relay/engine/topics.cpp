@@ -8,6 +8,8 @@ namespace {
 
 constexpr Backoff kUnreachable{std::chrono::milliseconds(100), std::chrono::milliseconds(5'000)};
 constexpr Backoff kPaused{std::chrono::milliseconds(1'000), std::chrono::milliseconds(30'000)};
+/// So many questions about a topic stay without an answer, while others are answered, before its rows wait.
+constexpr unsigned kTriesBeforePause = 5;
 /// One refusal may be a topic that is just being made; from the second one on a description that says
 /// "usable" is doubted (a topic may be described by who may not write to it).
 constexpr unsigned kRefusalsBeforeDoubt = 2;
@@ -27,7 +29,10 @@ void forget_cluster_state(Topic& topic) {
   topic.grown_to = 0;
   topic.message_bytes_max = 0;
   topic.compacted = false;
+  topic.min_insync_replicas = 0;
   topic.sticky_partition = -1;
+  topic.any_unavailable = false;
+  for (Partition& partition : topic.by_partition) partition.unavailable = false;
   for (auto& offsets : topic.last_offsets) offsets.clear();
 }
 
@@ -65,12 +70,21 @@ TopicChange TopicTable::described(SteadyTime now, const event::TopicDescribed& a
   if (topic.phase == TopicPhase::stopped) return TopicChange::none;
   // A topic whose partitions are not there yet is not usable yet either.
   const bool nothing_there = answer.facts.state == TopicFacts::State::usable && answer.facts.partitions <= 0;
-  switch (nothing_there ? TopicFacts::State::unreachable : answer.facts.state) {
+  const auto state = nothing_there ? TopicFacts::State::unreachable : answer.facts.state;
+  if (state != TopicFacts::State::unreachable) reached_at_ = now;
+  switch (state) {
     case TopicFacts::State::usable: return usable(now, topic, answer.facts, refresh, out);
     case TopicFacts::State::unreachable:
       // Says nothing about the topic: what was known stays known.
       topic.describe_at = now + kUnreachable.wait(topic.tries++, random_);
-      return TopicChange::none;
+      if (topic.tries == 1) topic.silent_since = now;
+      // Where Kafka answers about others meanwhile, the rows behind those of this topic need not wait for it.
+      if (topic.phase != TopicPhase::unknown || topic.tries < kTriesBeforePause || reached_at_ <= topic.silent_since)
+        return TopicChange::none;
+      topic.reason = answer.facts.reason;
+      topic.phase = TopicPhase::paused;
+      out.other.emplace_back(command::Say{2, paused_text(topic)});
+      return TopicChange::paused;
     case TopicFacts::State::missing:
     case TopicFacts::State::denied:
       topic.describe_at = now + kPaused.wait(topic.tries++, random_);
@@ -90,6 +104,7 @@ TopicChange TopicTable::usable(SteadyTime now, Topic& topic, const TopicFacts& f
     topic.message_bytes_max = facts.message_bytes_max;
     topic.compacted = facts.compacted;
   }
+  if (facts.min_insync_replicas > 0) topic.min_insync_replicas = facts.min_insync_replicas;
   topic.usable_at = now;
   ++topic.answers;
   if (now < topic.trust_after) {
@@ -167,13 +182,17 @@ bool TopicTable::adopt_growth(std::uint32_t number, Commands& out) {
 
 std::int32_t TopicTable::spread(std::uint32_t number, std::int64_t bytes) {
   Topic& topic = topics_[number];
-  if (topic.sticky_partition < 0 || topic.sticky_bytes <= 0) {
+  if (topic.sticky_partition < 0 || topic.sticky_bytes <= 0 || topic.is_unavailable(topic.sticky_partition)) {
     const auto count = static_cast<std::uint64_t>(topic.partitions);
     // Any partition but the last one, so that a change is a change.
     const std::uint64_t step =
         count > 1 && topic.sticky_partition >= 0 ? 1 + random_.below(count - 1) : random_.below(count);
     const auto from = static_cast<std::uint64_t>(std::max(topic.sticky_partition, 0));
     topic.sticky_partition = static_cast<std::int32_t>((from + step) % count);
+    // Such a row is promised no partition: it goes where one takes it.
+    for (std::int32_t more = 1; more < topic.partitions && topic.is_unavailable(topic.sticky_partition); ++more) {
+      topic.sticky_partition = (topic.sticky_partition + 1) % topic.partitions;
+    }
     topic.sticky_bytes = kStickyBytes;
   }
   topic.sticky_bytes -= bytes;

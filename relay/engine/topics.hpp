@@ -23,12 +23,22 @@ enum class TopicPhase : std::uint8_t {
   stopped,  ///< Recreated or truncated under us: its rows wait until the relay is started again.
 };
 
+/// One partition, as the relay's rows find it.
+struct Partition {
+  std::array<std::int64_t, 2> in_flight{};  ///< Rows, by producer.
+  SteadyTime progress_at{};                 ///< The last acknowledgement, or when its first row was handed over.
+  bool unavailable = false;                 ///< Kafka takes nothing there: its rows wait in outbox_held.
+  std::string reason;                       ///< Kafka's name and text for that.
+  [[nodiscard]] std::int64_t rows() const noexcept { return in_flight[0] + in_flight[1]; }
+};
+
 /// What the core knows of a topic. Shared by all databases.
 struct Topic {
   std::string name;
   TopicPhase phase = TopicPhase::unknown;
   bool describing = false;
   SteadyTime describe_at{};            ///< When to ask next, unless describing.
+  SteadyTime silent_since{};           ///< The first of the unsuccessful descriptions in a row.
   SteadyTime usable_at{};              ///< When it was last described as usable.
   std::uint64_t answers = 0;           ///< So often it was.
   SteadyTime trust_after{};            ///< "Usable" is not believed before: refusals said otherwise.
@@ -39,12 +49,25 @@ struct Topic {
   std::int32_t grown_to = 0;           ///< A larger count, to be adopted; 0 for none.
   std::int64_t message_bytes_max = 0;  ///< 0: not told.
   bool compacted = false;
+  std::int32_t min_insync_replicas = 0;  ///< 0: not told.
+  std::vector<Partition> by_partition;   ///< As far as rows went there.
+  unsigned silent_looks = 0;             ///< Asked about so often for the sake of a silent partition.
+  bool any_unavailable = false;
   std::int64_t open_rows = 0;                             ///< Handed over and neither acknowledged nor held.
   std::array<std::vector<std::int64_t>, 2> last_offsets;  ///< By producer and partition; -1 for none.
   std::int32_t sticky_partition = -1;
   std::int64_t sticky_bytes = 0;       ///< Left for that partition.
   std::uint32_t epoch = 0;             ///< Rises when rows that wait for the topic may go on.
   std::set<DatabaseIndex> waiting_in;  ///< Databases with rows of it in state waiting.
+  [[nodiscard]] Partition& partition(std::int32_t number) {
+    const auto index = static_cast<std::size_t>(number);
+    if (index >= by_partition.size()) by_partition.resize(index + 1);
+    return by_partition[index];
+  }
+  [[nodiscard]] bool is_unavailable(std::int32_t number) const noexcept {
+    const auto index = static_cast<std::size_t>(number);
+    return index < by_partition.size() && by_partition[index].unavailable;
+  }
 };
 
 /// The number of a name that Kafka would not take.
@@ -88,7 +111,8 @@ class TopicTable {
 
   std::deque<Topic> topics_;
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
-  std::uint32_t last_ = 0;  ///< Rows of one topic come in runs.
+  SteadyTime reached_at_{};  ///< The last time that Kafka answered about any topic.
+  std::uint32_t last_ = 0;   ///< Rows of one topic come in runs.
   SeededRandom random_;
 };
 

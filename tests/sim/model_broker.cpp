@@ -22,6 +22,20 @@ constexpr int kRecordCode = 87;
 int code_of(State state) { return state == State::denied ? kDeniedCode : kTopicCode; }
 }  // namespace
 
+relay::TopicFacts ModelTopic::facts() const {
+  relay::TopicFacts told;
+  told.state = state;
+  told.partitions = partitions;
+  told.message_bytes_max = message_bytes_max;
+  told.compacted = compacted;
+  told.min_insync_replicas = 2;
+  for (std::int32_t number = 0; number < partitions; ++number) {
+    const std::int32_t in_sync = !closed.contains(number) ? 3 : without_leader ? 0 : 1;
+    told.by_partition.push_back({in_sync, 3});
+  }
+  return told;
+}
+
 ModelProducer& ModelBroker::add_producer(relay::ProducerKind kind, std::uint32_t generation) {
   ModelProducer& producer = producers_.emplace_back();
   producer.kind = kind;
@@ -84,6 +98,11 @@ void ModelBroker::answer(ModelProducer& producer, const std::vector<ModelRecord>
 
 void ModelBroker::process(ModelProducer& producer, const std::string& topic_name, ModelStream& stream, bool faults) {
   ModelTopic& topic = topics.at(topic_name);
+  if (!stream.requests.empty() && topic.closed.contains(stream.requests.front().front().partition)) {
+    // The client tries again for ever; of one that is gone the request is gone as well.
+    if (!producer.alive) stream.cut = true;
+    return;
+  }
   if (stream.landed > 0 && random_.below(2) == 0) {
     // Sent again, recognised by its sequence number: acknowledged without an offset.
     answer(producer, stream.requests.front(), -1);

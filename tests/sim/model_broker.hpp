@@ -33,6 +33,9 @@ struct ModelTopic {
   bool compacted = false;
   bool looks_usable = false;  ///< Describing it is allowed though writing is not.
   std::vector<std::int64_t> ends;
+  std::set<std::int32_t> closed;  ///< Partitions that take nothing, and of which the client says no word.
+  bool without_leader = false;    ///< Why they do: else too few replicas are in sync.
+  [[nodiscard]] relay::TopicFacts facts() const;
 };
 
 /// Requests of one producer to one partition, in the order of their sequence numbers.

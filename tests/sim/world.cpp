@@ -17,17 +17,17 @@ constexpr int kTopicReleases = 4;
 // A payload of world_faults.cpp, its key, and what the core counts beside them.
 constexpr std::int64_t kLargestRow = 400;
 
-std::int32_t partition_of(std::string_view key, std::int32_t count) {
-  std::uint32_t sum = 7;
-  for (const char c : key) sum = sum * 31 + static_cast<unsigned char>(c);
-  return static_cast<std::int32_t>(sum % static_cast<std::uint32_t>(count));
-}
-
 std::string error_text(int error) { return "E" + std::to_string(error) + ": refused"; }
 
 bool is_error(const event::Report& report) { return report.kind != ReportKind::sent; }
 
 }  // namespace
+
+std::int32_t partition_of(std::string_view key, std::int32_t count) {
+  std::uint32_t sum = 7;
+  for (const char c : key) sum = sum * 31 + static_cast<unsigned char>(c);
+  return static_cast<std::int32_t>(sum % static_cast<std::uint32_t>(count));
+}
 
 World::World(std::uint64_t seed) : random_(seed), broker_(random_) {
   draw_weather();
@@ -244,7 +244,8 @@ void World::describe() {
   answer.topic = describing_.front();
   describing_.pop_front();
   const ModelTopic& topic = broker_.topics.at(answer.topic);
-  answer.facts = {topic.state, topic.partitions, topic.message_bytes_max, topic.compacted, error_text(3)};
+  answer.facts = topic.facts();
+  answer.facts.reason = error_text(3);
   if (topic.looks_usable) answer.facts.state = TopicFacts::State::usable;
   if (!peace_ && chance(10)) answer.facts.state = TopicFacts::State::unreachable;
   described_.emplace_back(answer);

@@ -17,6 +17,8 @@
 
 namespace txbox::sim {
 
+[[nodiscard]] std::int32_t partition_of(std::string_view key, std::int32_t count);
+
 /// What one run may contain, drawn from its seed: a few kinds of trouble at a time show more than all at once.
 struct Weather {
   bool broker_faults = false;  ///< Lost answers, producers that die of themselves.
@@ -24,6 +26,7 @@ struct Weather {
   bool killers = false;        ///< Rows that kill their connection, and brokers that go away.
   bool topics_change = false;  ///< Missing, denied, back, grown.
   bool topics_recreated = false;
+  bool partitions_close = false;  ///< No leader, or too few replicas in sync.
   bool crashes = false;
   bool power_cuts = false;
   bool people = false;  ///< Park, skip, retry.
@@ -86,9 +89,12 @@ class World {
   void commit_rows();
   void trouble();
   void change_topic();
+  void close_partition();
+  [[nodiscard]] bool may_wait(const ModelRow& row) const;
   void crash(bool power_cut);
   void person();
   void make_peace();
+  void open_partitions();
   void drain(const std::string& phase);
   [[nodiscard]] bool drained() const;
   [[nodiscard]] std::string what_is_left() const;

@@ -22,6 +22,7 @@ void World::draw_weather() {
   weather_.killers = chance(3);
   weather_.topics_change = chance(3);
   weather_.topics_recreated = chance(10);
+  weather_.partitions_close = chance(3);
   weather_.crashes = chance(3);
   weather_.power_cuts = chance(8);
   weather_.people = chance(3);
@@ -44,7 +45,8 @@ void World::draw_weather() {
 
 bool World::calm() const {
   return !weather_.broker_faults && !weather_.poison && !weather_.killers && !weather_.topics_change &&
-         !weather_.topics_recreated && !weather_.crashes && !weather_.power_cuts && !weather_.races;
+         !weather_.topics_recreated && !weather_.partitions_close && !weather_.crashes && !weather_.power_cuts &&
+         !weather_.races;
 }
 
 void World::commit_rows() {
@@ -97,6 +99,13 @@ void World::change_topic() {
   }
 }
 
+void World::close_partition() {
+  ModelTopic& topic = broker_.topics.at(topic_names_[random_.below(topic_names_.size())]);
+  topic.without_leader = chance(2);
+  topic.closed.clear();
+  if (!chance(3)) topic.closed.insert(static_cast<std::int32_t>(random_.below(topic.ends.size())));
+}
+
 void World::crash(bool power_cut) {
   trace(power_cut ? "--- power cut" : "--- crash");
   // What was commanded may have been done, or not.
@@ -134,6 +143,7 @@ void World::trouble() {
     broker_.delete_topic("orders");
     broker_.make_topic("orders", broker_.topics.at("orders").partitions);
   }
+  if (weather_.partitions_close && chance(60)) close_partition();
   if (weather_.people && chance(40)) person();
   if (weather_.killers && chance(30)) broker_.flap(*producers_[random_.below(2)]);
   if (weather_.crashes && chance(120)) crash(false);
@@ -152,6 +162,20 @@ void World::make_peace() {
   }
 }
 
+/// What the first peace leaves closed is open in the second.
+void World::open_partitions() {
+  trace("--- every partition takes records");
+  for (const std::string& name : topic_names_) broker_.topics.at(name).closed.clear();
+}
+
+/// No partition takes the row, whatever the relay does.
+bool World::may_wait(const ModelRow& row) const {
+  const ModelTopic& topic = broker_.topics.at(row.topic);
+  if (row.partition) return *row.partition >= topic.partitions || topic.closed.contains(*row.partition);
+  if (row.key) return topic.closed.contains(partition_of(*row.key, topic.partitions));
+  return static_cast<std::int32_t>(topic.closed.size()) == topic.partitions;
+}
+
 bool World::drained() const {
   for (std::size_t index = 0; index < stores_.size(); ++index) {
     const ModelStore& store = stores_[index];
@@ -167,8 +191,7 @@ bool World::drained() const {
         if (lane) blocked_by_parked.insert(*lane);
         continue;
       }
-      const bool no_such_partition = row.partition && *row.partition >= broker_.topics.at(row.topic).partitions;
-      if (state == HeldState::waiting && no_such_partition) {
+      if (state == HeldState::waiting && may_wait(row)) {
         if (lane) blocked_by_parked.insert(*lane);
         continue;
       }
@@ -227,6 +250,11 @@ void World::run() {
   make_peace();
   drain("after the trouble");
   judge(*this);
+  if (weather_.partitions_close) {
+    open_partitions();
+    drain("after every partition took records");
+    judge(*this);
+  }
   retry_everything();
   drain("after everything was retried");
   judge(*this);

@@ -34,6 +34,7 @@ std::int32_t test_partitioner(std::string_view key, std::int32_t count) {
 
 std::string test_error_text(int error) {
   switch (error) {
+    case 5: return "LEADER_NOT_AVAILABLE: Broker: Leader not available";
     case 10: return "MSG_SIZE_TOO_LARGE: Broker: Message size too large";
     case 17: return "INVALID_TOPIC_EXCEPTION: Broker: Invalid topic";
     case 29: return "TOPIC_AUTHORIZATION_FAILED: Broker: Topic authorization failed";

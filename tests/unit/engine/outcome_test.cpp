@@ -73,6 +73,15 @@ TEST_CASE("a described topic is usable, missing, denied or unreachable") {
   CHECK(facts.message_bytes_max == 5'000);
   CHECK(facts.compacted);
   CHECK(facts.reason.empty());
+  CHECK(facts.min_insync_replicas == 0);
+  description.min_insync_replicas = 2;
+  description.by_partition = {{3, 3}, {0, 3}};
+  facts = facts_of(description);
+  CHECK(facts.min_insync_replicas == 2);
+  REQUIRE(facts.by_partition.size() == 2);
+  CHECK(facts.by_partition[0].in_sync == 3);
+  CHECK(facts.by_partition[1].in_sync == 0);
+  CHECK(facts.by_partition[1].assigned == 3);
 
   description.partitions = 0;
   CHECK(facts_of(description).state == TopicFacts::State::unreachable);

@@ -71,6 +71,12 @@ struct TopicDescription {
   /// The fewest of any partition; 0 where there is none.
   std::int32_t replicas = 0;
   std::int32_t replicas_in_sync = 0;
+  /// By partition: the replicas in sync, 0 while it has no leader, and all that it should have.
+  struct Replicas {
+    std::int32_t in_sync = 0;
+    std::int32_t assigned = 0;
+  };
+  std::vector<Replicas> by_partition;
   std::optional<std::int64_t> min_insync_replicas;  ///< With retention_ms and retention_bytes, of DescribeConfigs.
   std::optional<std::int64_t> retention_ms;         ///< -1: for ever.
   std::optional<std::int64_t> retention_bytes;      ///< Of a partition; -1: no limit.
