@@ -274,6 +274,9 @@ void StoreWorker::State::work(DatabaseQueue& queue) {
     queue.failures = 0;
     queue.complained.reset();
     if (value) answer(std::move(*value));
+    // A fast application writes hundreds of MB in the interval of the looks. The sooner the WAL is copied back, the
+    // shorter that takes, and the writer's lock is held for so long.
+    keep_wal_short(queue, system_clock().steady_now());
   } catch (const Error& error) {
     if (heals_by_repetition(error.code())) return wait_after(queue, error);
     return fail(queue, error);

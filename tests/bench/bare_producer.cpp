@@ -1,9 +1,11 @@
 // The rival of bench_relay_drain: nothing but librdkafka's idempotent producer, with the records and the properties of
-// the relay. It reads no file and writes no receipt. `bench_bare_producer BROKERS TOPIC ROWS PAYLOAD_BYTES`
+// the relay. It reads no file and writes no receipt. `bench_bare_producer BROKERS TOPIC ROWS PAYLOAD_BYTES [RATE]`
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "tests/bench/support/arguments.hpp"
 #include "tests/bench/support/records.hpp"
@@ -42,11 +44,18 @@ void produce_one(rd_kafka_t* producer, const std::string& topic, std::int64_t i,
   }
 }
 
-void produce(const std::string& brokers, const std::string& topic, std::int64_t rows, std::int64_t payload_bytes) {
+/// Without a rate (0) as fast as it goes.
+void produce(const std::string& brokers, const std::string& topic, std::int64_t rows, std::int64_t payload_bytes,
+             std::int64_t rate_per_second) {
   Deliveries deliveries;
   const Client producer = make_client(RD_KAFKA_PRODUCER, producer_properties(brokers), count_delivery, &deliveries);
   constexpr std::int64_t kRowsPerPoll = 1000;
+  const auto start = std::chrono::steady_clock::now();
   for (std::int64_t i = 0; i < rows; ++i) {
+    if (rate_per_second > 0) {
+      const auto due = start + std::chrono::nanoseconds(1'000'000'000 / rate_per_second) * i;
+      std::this_thread::sleep_until(due);  // tidy: waits for the moment that the rate asks for
+    }
     produce_one(producer.get(), topic, i, payload_bytes);
     if (i % kRowsPerPoll == 0) rd_kafka_poll(producer.get(), 0);
   }
@@ -58,7 +67,8 @@ void produce(const std::string& brokers, const std::string& topic, std::int64_t 
 
 int main(int argc, char** argv) {
   return run("bench_bare_producer", [&] {
-    if (argc != 5) throw std::invalid_argument("usage: bench_bare_producer BROKERS TOPIC ROWS PAYLOAD_BYTES");
-    produce(argv[1], argv[2], std::stoll(argv[3]), std::stoll(argv[4]));
+    if (argc != 5 && argc != 6)
+      throw std::invalid_argument("usage: bench_bare_producer BROKERS TOPIC ROWS PAYLOAD_BYTES [RATE]");
+    produce(argv[1], argv[2], std::stoll(argv[3]), std::stoll(argv[4]), argc == 6 ? std::stoll(argv[5]) : 0);
   });
 }

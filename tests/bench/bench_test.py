@@ -52,6 +52,17 @@ class Writer(Benchmark):
         self.assertEqual((result["name"], result["unit"], len(result["runs"])), ("savepoint", "us/message", 3))
         self.assertGreater(min(min(run) for run in result["runs"]), 0)
 
+    def test_a_steady_rate_is_kept_and_measured(self):
+        self.run_program("bench_steady_writer", expect=2)
+        with tempfile.TemporaryDirectory(prefix="txbox-bench-file-") as folder:
+            db = pathlib.Path(folder) / "shop.db"
+            subprocess.run([BIN / "outbox-relay", "init", "--db", db], check=True, stdout=subprocess.DEVNULL)
+            result = self.measure("bench_steady_writer", "--db", db, "--rate", 50, "--seconds", 1, "--warm-up", 0)
+            self.assertLessEqual(result["commits"], 51)
+            for value in ("lock_wait", "commit", "transaction"):
+                self.assertGreater(result[value]["p50"], 0)
+                self.assertLessEqual(result[value]["p50"], result[value]["p99"])
+
     def test_full_and_payload_are_taken(self):
         result = self.measure("bench_writer", "--rows", 50, "--runs", 2, "--synchronous", "full", "--payload", 1000)
         self.assert_throughput(result, "writer", "commits/s", 2)
