@@ -109,8 +109,15 @@ std::string cases(const std::vector<Command>& commands, const std::string& take,
     for (const Completed& option : command.options) {
       if (option.values.empty()) continue;
       for (const std::string& name : option.names)
-        text += "    \"" + command.path + " " + name + "\") words=\"" + joined(option.values) + "\"; " + take +
-                "; return ;;\n";
+        text.append("    \"")
+            .append(command.path)
+            .append(" ")
+            .append(name)
+            .append("\") words=\"")
+            .append(joined(option.values))
+            .append("\"; ")
+            .append(take)
+            .append("; return ;;\n");
     }
   }
   text += "    " + patterns(commands, [](const Completed& o) { return o.takes_file; }) + ") " + files + "; return ;;\n";

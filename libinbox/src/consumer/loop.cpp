@@ -94,13 +94,13 @@ void Loop::arrive() {
     message.event_id = event_id_of_place(cluster_id_, message);
   }
   if (newest_topic_.text() != message.topic) newest_topic_ = message.topic;
-  event::Arrived arrived{.place = {.topic = newest_topic_, .partition = message.partition},
-                         .offset = message.offset,
-                         .bytes = bytes_of(message),
-                         .has_id = !message.event_id.empty(),
-                         .has_prepare = static_cast<bool>(subscription_of(newest_topic_).prepare)};
+  const event::Arrived arrived{.place = {.topic = newest_topic_, .partition = message.partition},
+                               .offset = message.offset,
+                               .bytes = bytes_of(message),
+                               .has_id = !message.event_id.empty(),
+                               .has_prepare = static_cast<bool>(subscription_of(newest_topic_).prepare)};
   messages_.add_spare(arrived.place);
-  step(std::move(arrived));
+  step(arrived);
 }
 
 const Subscription& Loop::subscription_of(InternedName topic) {
