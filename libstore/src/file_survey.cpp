@@ -14,6 +14,7 @@
 #include <txbox/store/file_survey.hpp>
 #include <txbox/store/statement.hpp>
 
+#include "free_pages.hpp"
 #include "outbox_sql.hpp"
 
 namespace txbox::store {
@@ -64,6 +65,15 @@ FileSurvey survey_file(const std::string& path) {
   struct stat wal {};
   if (::stat(((not_there ? path : real) + "-wal").c_str(), &wal) == 0) survey.wal_bytes = wal.st_size;
   return survey;
+}
+
+FreeSpace free_space(sqlite3* db) {
+  Statement pages(db, sql::kFreePages);
+  Statement size(db, sql::kPageSize);
+  FreeSpace space;
+  if (pages.step() && size.step()) space.bytes = pages.column_int64(0) * size.column_int64(0);
+  space.given_back = FreePages::given_back(db);
+  return space;
 }
 
 std::vector<std::string> topics_in_use(sqlite3* db, std::int64_t limit) {

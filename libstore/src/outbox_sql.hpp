@@ -134,16 +134,28 @@ UPDATE outbox_held SET lane = CASE WHEN state = 'skipped' THEN NULL ELSE lane EN
 inline constexpr std::string_view kAudit =
     "INSERT INTO txbox_audit(who, action, event_id, detail) VALUES (?1, ?2, ?3, ?4)";
 
-// Retention. ?1 begins, ?2 ends: the smaller of settled_through and max(id) - 1.
+// Retention. ?1 begins, ?2 ends: the smaller of settled_through and max(id) - 1. What may go is looked for first, and
+// judged once more under the write lock; where a held row stands beside a receipt (I3), neither goes.
 inline constexpr std::string_view kReceiptsToPrune =
     "SELECT id, sent_at FROM outbox_sent WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3";
-inline constexpr std::string_view kSkippedToPrune = R"(
-SELECT h.id FROM outbox_held AS h CROSS JOIN outbox AS o ON o.id = h.id
-  WHERE h.id > ?1 AND h.id <= ?2 AND h.state = 'skipped' AND o.created_at < ?3 ORDER BY h.id LIMIT ?4)";
+inline constexpr std::string_view kHeldToPrune =
+    "SELECT id, state FROM outbox_held WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3";
+inline constexpr std::string_view kSentMayGo = R"(
+SELECT s.nonce, o.nonce, o.id IS NOT NULL FROM outbox_sent AS s LEFT JOIN outbox AS o ON o.id = s.id
+  WHERE s.id = ?1 AND s.sent_at < ?2 AND NOT EXISTS (SELECT 1 FROM outbox_held AS h WHERE h.id = s.id))";
+inline constexpr std::string_view kSkippedMayGo = R"(
+SELECT h.nonce, o.nonce, 1 FROM outbox_held AS h CROSS JOIN outbox AS o ON o.id = h.id
+  WHERE h.id = ?1 AND h.state = 'skipped' AND o.created_at < ?2
+  AND NOT EXISTS (SELECT 1 FROM outbox_sent AS s WHERE s.id = h.id))";
 inline constexpr std::string_view kDeleteRow = "DELETE FROM outbox WHERE id = ?1";
 inline constexpr std::string_view kDeleteReceipt = "DELETE FROM outbox_sent WHERE id = ?1";
 inline constexpr std::string_view kRaisePruned =
     "UPDATE outbox_progress SET pruned_through = ?1 WHERE pruned_through < ?1";
+inline constexpr std::string_view kAutoVacuum = "PRAGMA auto_vacuum";
+inline constexpr std::string_view kFreePages = "PRAGMA freelist_count";
+inline constexpr std::string_view kPageSize = "PRAGMA page_size";
+inline constexpr std::string_view kAllPages = "PRAGMA page_count";
+inline constexpr std::string_view kIncrementalVacuum = "PRAGMA incremental_vacuum";
 // How many ids at or below max(id) have no row any more: what lets `status` count without walking.
 inline constexpr std::string_view kRemovedRows = R"(
 SELECT coalesce((SELECT value FROM txbox_meta WHERE name = 'removed_rows'), (SELECT min(id) - 1 FROM outbox), 0))";

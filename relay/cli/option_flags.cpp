@@ -22,7 +22,8 @@ namespace {
 std::string type_name(const Option& option) {
   switch (option.type) {
     case OptionType::word: return std::string(option.words);
-    case OptionType::duration: return "DURATION";
+    case OptionType::duration:
+    case OptionType::keep: return "DURATION";
     case OptionType::size: return "SIZE";
     default: return "TEXT";
   }

@@ -27,7 +27,8 @@ constexpr char kExamples[] = R"(Examples:
 
 Deletes rows that Kafka acknowledged, and skipped rows that were written, longer ago than that. Whatever is not
 sent stays, and so does the newest row. The inbox is not touched: claims stay, however old. It works in short
-transactions beside a running relay, or without one. SQLite uses the space again; the file does not become smaller.)";
+transactions beside a running relay, or without one. SQLite uses the space again; the file becomes smaller only where
+it has auto_vacuum=INCREMENTAL. A running relay does the same by itself: --keep-sent, --keep-skipped.)";
 
 struct PruneFlags {
   std::string db;

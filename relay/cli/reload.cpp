@@ -43,6 +43,11 @@ LogLevel log_level_of(const Configuration& configuration) {
   return word == "warning" ? LogLevel::warning : LogLevel::error;
 }
 
+KeepLimits keep_limits_of(const Configuration& configuration) {
+  // Not a duration: forever.
+  return {.sent = configuration.duration("relay.keep_sent"), .skipped = configuration.duration("relay.keep_skipped")};
+}
+
 OnRefusal on_refusal_of(const Configuration& configuration) {
   return configuration.text("relay.on_refusal") == "skip" ? OnRefusal::skip : OnRefusal::block;
 }
@@ -84,6 +89,7 @@ RunnerChanges Reload::read_again() {
     changes.kafka = next.kafka();
   }
   if (on_refusal_of(next) != on_refusal_of(current_)) changes.on_refusal = on_refusal_of(next);
+  if (keep_limits_of(next) != keep_limits_of(current_)) changes.keep = keep_limits_of(next);
   for (const std::string& warning : next.warnings()) log_.sink(LogLevel::warning, warning);
   for (const std::string& name : changes_for_next_start(started_, next))
     log_.sink(LogLevel::warning, "reload: " + name + " cannot change while running; the new value waits for a restart");

@@ -9,8 +9,9 @@
 
 namespace txbox::relay {
 
-/// The options log.level and relay.on_refusal.
+/// The options log.level, relay.keep_sent and relay.keep_skipped, and relay.on_refusal.
 [[nodiscard]] LogLevel log_level_of(const Configuration& configuration);
+[[nodiscard]] KeepLimits keep_limits_of(const Configuration& configuration);
 [[nodiscard]] OnRefusal on_refusal_of(const Configuration& configuration);
 
 /// SIGHUP, as a descriptor for poll(2), and what it comes to: the file, the environment and the files of secrets are

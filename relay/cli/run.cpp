@@ -50,6 +50,7 @@ RunnerOptions runner_options(const Configuration& configuration, StopSignals& si
   options.id_header = configuration.text("relay.id_header");
   options.core.window_bytes = configuration.size("relay.window_bytes");
   options.core.on_refusal = on_refusal_of(configuration);
+  options.core.keep = keep_limits_of(configuration);
   options.state_directory = store::default_state_directory();
   options.stop_descriptor = signals.descriptor();
   options.take_stop_requests = [&signals] { return signals.take(); };

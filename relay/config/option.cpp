@@ -49,6 +49,21 @@ constexpr std::array kOptions{
            .help = "What becomes of the key of a row that Kafka refuses, once the row is parked: it waits (block), or "
                    "goes on without it (skip)",
            .while_running = true},
+    Option{.name = "relay.keep_sent",
+           .flag = "--keep-sent",
+           .variable = "OUTBOX_RELAY_KEEP_SENT",
+           .type = OptionType::keep,
+           .standard = "7d",
+           .help = "How long rows that Kafka acknowledged stay in the database before the relay deletes them; 0s: no "
+                   "longer than it takes, forever: until prune",
+           .while_running = true},
+    Option{.name = "relay.keep_skipped",
+           .flag = "--keep-skipped",
+           .variable = "OUTBOX_RELAY_KEEP_SKIPPED",
+           .type = OptionType::keep,
+           .standard = "forever",
+           .help = "Likewise for rows that a person skipped, from when they were written",
+           .while_running = true},
     Option{.name = "relay.id_header",
            .flag = "--id-header",
            .variable = "OUTBOX_RELAY_ID_HEADER",
@@ -120,6 +135,7 @@ bool is_of_type(const Option& option, const std::string& value) {
     case OptionType::word: return is_among(option.words, value);
     case OptionType::truth: return parse_truth(value).has_value();
     case OptionType::duration: return parse_duration(value).has_value();
+    case OptionType::keep: return value == kForever || parse_duration(value).has_value();
     case OptionType::size: return parse_size(value).has_value();
   }
   return false;
@@ -141,6 +157,7 @@ std::string expected_value(const Option& option) {
     case OptionType::word: return words_with_or(option.words);
     case OptionType::truth: return "true or false";
     case OptionType::duration: return "a duration such as 500ms, 30s, 5m, 2h or 7d";
+    case OptionType::keep: return "forever, or a duration such as 30s, 5m, 2h or 7d";
     case OptionType::size: return "a size such as 64KiB, 16MiB or 1GiB";
   }
   return {};

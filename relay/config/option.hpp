@@ -11,9 +11,13 @@ enum class OptionType {
   word,      ///< One of Option::words.
   truth,     ///< true or false.
   duration,  ///< parse_duration()
+  keep,      ///< parse_duration(), or kForever.
   size,      ///< parse_size()
   list,      ///< Several texts.
 };
+
+/// The value of OptionType::keep that has no end.
+inline constexpr std::string_view kForever = "forever";
 
 /// What a person may set. The command line, the environment, the file, `config show`, `config init` and
 /// docs/configuration.md all come from the one table of these: what is added there is known everywhere.

@@ -20,6 +20,10 @@ constexpr std::int64_t kFreeNeeded = 16 * kMiB;
 constexpr std::int64_t kWalTolerated = 64 * kMiB;
 constexpr std::int64_t kTopicsMax = 1000;
 
+// docs/operations.md, "Retention", has the line that changes it.
+constexpr const char* kGivenBack = ", given back by retention (auto_vacuum=INCREMENTAL)";
+constexpr const char* kUsedAgain = ", used again; the file becomes no smaller (auto_vacuum is not INCREMENTAL)";
+
 std::string mib(std::int64_t bytes) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.1f MiB", static_cast<double>(bytes) / static_cast<double>(kMiB));
@@ -74,6 +78,8 @@ void look_inside(const std::string& path, FileExamination& found) {
     const store::StoreIdentity identity = store::read_identity(connection.handle());
     const std::string which = boxes.outbox && boxes.inbox ? "outbox and inbox" : boxes.outbox ? "outbox" : "inbox";
     found.checks.push_back(good(path, name, which + ", version " + std::to_string(identity.schema_version)));
+    const store::FreeSpace space = store::free_space(connection.handle());
+    found.checks.push_back(good(path, "free pages", mib(space.bytes) + (space.given_back ? kGivenBack : kUsedAgain)));
     if (!boxes.outbox) return;
     found.max_record_bytes = identity.max_record_bytes;
     found.topics = store::topics_in_use(connection.handle(), kTopicsMax);

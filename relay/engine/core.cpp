@@ -49,6 +49,7 @@ void Core::State::finish_step() {
     return;
   }
   schedule_reads();
+  schedule_prune();
   let_sleep();
   topics.ask(now, *out);
 }
@@ -84,6 +85,8 @@ void Core::step(SteadyTime steady, WallTime wall, const Event& event, Commands& 
         if constexpr (std::is_same_v<What, event::ConnectionEnded>) state.on_connection_ended(what);
         if constexpr (std::is_same_v<What, event::Marked>) state.on_marked(what);
         if constexpr (std::is_same_v<What, event::Released>) state.on_released(what);
+        if constexpr (std::is_same_v<What, event::Pruned>) state.on_pruned(what);
+        if constexpr (std::is_same_v<What, event::RetentionPolicy>) state.on_retention(what);
         if constexpr (std::is_same_v<What, event::RefusalPolicy>) state.options.on_refusal = what.on_refusal;
         if constexpr (std::is_same_v<What, event::DatabaseClosed>) state.on_closed(what.database);
         if constexpr (std::is_same_v<What, event::StopRequested>) state.stopping = true;
@@ -103,6 +106,8 @@ CoreStatus Core::status() const {
   status.sent = state.sent;
   status.possible_duplicates = state.possible_duplicates;
   status.producer_rebuilds = state.producer_rebuilds;
+  status.pruned = state.retention.rows();
+  status.last_prune = state.retention.last();
   status.outage = state.outage;
   for (const std::optional<Database>& db : state.databases) {
     status.settled_through.push_back(db ? db->settled_confirmed : 0);

@@ -11,6 +11,7 @@
 
 #include <txbox/base/clock.hpp>
 #include <txbox/store/outbox_marker.hpp>
+#include <txbox/store/outbox_prune.hpp>
 #include <txbox/store/outbox_reader.hpp>
 
 namespace txbox::relay {
@@ -24,6 +25,12 @@ using DatabaseIndex = std::uint32_t;
 /// one; it moves only when each of its rows has a final report.
 enum class ProducerKind : std::uint8_t { main, probation };
 enum class OnRefusal : std::uint8_t { block, skip };
+/// How long rows are kept; not set: for ever.
+struct KeepLimits {
+  std::optional<std::chrono::milliseconds> sent;     ///< After Kafka acknowledged them.
+  std::optional<std::chrono::milliseconds> skipped;  ///< After they were written.
+  friend bool operator==(const KeepLimits&, const KeepLimits&) = default;
+};
 
 /// A delivery report or a failed produce(), as the runner classified it: status before code.
 enum class ReportKind : std::uint8_t {
@@ -125,6 +132,13 @@ struct Released {
   std::optional<std::int64_t> next_due_ms;
   std::int64_t through = 0;
 };
+/// Answer to command::Prune.
+struct Pruned {
+  DatabaseIndex database = 0;
+  store::PruneStep step;
+  std::chrono::microseconds took{0};  ///< The whole of it, with the wait for the write lock.
+  bool put_off = false;               ///< The lock was not free, or the disk is full: nothing was done.
+};
 /// The file stopped (it vanished, or is in doubt): nothing of it goes on, its rows in flight count no more, and answers
 /// that still come are passed over. The index may be opened anew once nothing of its rows is in a producer.
 struct DatabaseClosed {
@@ -137,14 +151,18 @@ struct StopRequested {};
 struct RefusalPolicy {
   OnRefusal on_refusal = OnRefusal::block;
 };
+/// From here on.
+struct RetentionPolicy {
+  KeepLimits keep;
+};
 /// The grace time is over: command::Stopped follows the marks that are under way.
 struct StopDeadline {};
 }  // namespace event
 
-using Event =
-    std::variant<event::DatabaseOpened, event::Woken, event::RowsRead, event::ReadyRead, event::Reports,
-                 event::ProducerReady, event::TopicDescribed, event::ConnectionEnded, event::Marked, event::Released,
-                 event::DatabaseClosed, event::Tick, event::RefusalPolicy, event::StopRequested, event::StopDeadline>;
+using Event = std::variant<event::DatabaseOpened, event::Woken, event::RowsRead, event::ReadyRead, event::Reports,
+                           event::ProducerReady, event::TopicDescribed, event::ConnectionEnded, event::Marked,
+                           event::Released, event::Pruned, event::DatabaseClosed, event::Tick, event::RefusalPolicy,
+                           event::RetentionPolicy, event::StopRequested, event::StopDeadline>;
 
 namespace command {
 /// Read rows above `after`; at most one Read or ReadReady of a database is outstanding.
@@ -203,6 +221,11 @@ struct ReleaseLane {
   DatabaseIndex database = 0;
   store::Lane lane = 0;
 };
+/// One step of retention; of all databases one is outstanding at most.
+struct Prune {
+  DatabaseIndex database = 0;
+  store::PruneLimits limits;
+};
 /// Words for a person: level, and a text without key or payload.
 struct Say {
   int level = 1;
@@ -211,9 +234,9 @@ struct Say {
 struct Stopped {};
 }  // namespace command
 
-using Command =
-    std::variant<command::Read, command::ReadReady, command::Reload, command::Rebuild, command::Describe, command::Mark,
-                 command::ReleaseDue, command::ReleaseTopic, command::ReleaseLane, command::Say, command::Stopped>;
+using Command = std::variant<command::Read, command::ReadReady, command::Reload, command::Rebuild, command::Describe,
+                             command::Mark, command::ReleaseDue, command::ReleaseTopic, command::ReleaseLane,
+                             command::Prune, command::Say, command::Stopped>;
 
 /// What one step asks for. Produces are kept apart (there are many) and are carried out first, in order.
 struct Commands {
@@ -240,6 +263,7 @@ struct CoreOptions {
   std::chrono::milliseconds outage_after{
       15'000};  ///< No acknowledgement for so long while rows are in flight: an outage; reading pauses.
   OnRefusal on_refusal = OnRefusal::block;
+  KeepLimits keep;
   std::uint64_t seed = 0;  ///< Spreads rows without a key over partitions.
 };
 
@@ -255,6 +279,8 @@ struct CoreStatus {
   std::int64_t sent = 0;                 ///< Since start.
   std::int64_t possible_duplicates = 0;  ///< Rows sent again after an unknown outcome.
   std::int64_t producer_rebuilds = 0;
+  std::int64_t pruned = 0;             ///< Rows that retention deleted.
+  std::optional<WallTime> last_prune;  ///< When retention last deleted something.
   bool outage = false;
   /// Held rows that are ready, or may become so at once, are still on their way; --drain waits for them too.
   bool ready_pending = false;

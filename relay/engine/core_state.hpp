@@ -17,6 +17,7 @@
 
 #include "relay/engine/core.hpp"
 #include "relay/engine/lanes.hpp"
+#include "relay/engine/retention.hpp"
 #include "relay/engine/topics.hpp"
 #include "relay/engine/window.hpp"
 
@@ -199,6 +200,8 @@ struct Database {
   std::uint64_t reload_step = 0;
   std::size_t sweep_position = 0;
 
+  PruneBook prune;
+
   SharedCount in_flight_bytes;  ///< Handed to producers and not yet reported.
   SharedCount open_rows;        ///< Rows in memory that are neither sent nor held: what window_rows bounds.
 };
@@ -212,6 +215,7 @@ struct Core::State {
         partitioner(partition_of),
         error_text(text),
         topics(core_options.seed),
+        retention(core_options.keep),
         random(core_options.seed ^ 0x9e3779b97f4a7c15ULL) {}
 
   CoreOptions options;
@@ -223,10 +227,12 @@ struct Core::State {
   std::set<DatabaseIndex> awake;                          ///< Something may be to do for them.
   std::set<std::pair<SteadyTime, DatabaseIndex>> asleep;  ///< The others, by when they are looked at again.
   TopicTable topics;
+  Retention retention;
   std::array<ProducerGuard, 2> producers;
   SeededRandom random;
   std::uint64_t step_number = 0;
-  DatabaseIndex first_to_read = 0;  ///< Round robin over the databases.
+  DatabaseIndex first_to_read = 0;   ///< Round robin over the databases.
+  DatabaseIndex first_to_prune = 0;  ///< Likewise.
 
   SteadyTime now{};
   WallTime wall{};
@@ -373,6 +379,11 @@ struct Core::State {
   void queue_topic_release(Database& db, std::uint32_t number, std::int64_t after);
   void schedule_releases(Database& db);
   void schedule_reload(Database& db);
+
+  // retention.cpp
+  void on_pruned(const event::Pruned& event);
+  void on_retention(const event::RetentionPolicy& event);
+  void schedule_prune();
 
   // reads.cpp
   void schedule_reads();

@@ -40,6 +40,7 @@ void Core::State::on_closed(DatabaseIndex index) {
   for (std::uint32_t number = 0; number < topics.size(); ++number) topics.at(number).waiting_in.erase(index);
   db.open_rows = 0;
   db.reserved_rows = 0;
+  retention.forget(index);
   databases[index].reset();
   awake.erase(index);
   --open_databases;
@@ -79,7 +80,7 @@ bool Core::State::at_rest(const Database& db) const {
   const bool released = db.releases.empty() && !db.releasing && !db.reload_wanted && !db.reloading;
   const bool ordered = db.failed[0].empty() && db.failed[1].empty() && db.moving.empty() && !db.rewind_wanted;
   return db.opened && db.reading == Reading::none && db.open_rows == 0 && scanned && passed && marked && released &&
-         ordered;
+         ordered && !retention.wants(db.prune, to_ms(wall));
 }
 
 std::chrono::milliseconds Core::State::floor_interval() const {

@@ -88,6 +88,7 @@ void Core::State::on_marked(const event::Marked& event) {
   db.marks.pop_front();
   db.settled_confirmed = std::max(db.settled_confirmed, event.result.settled_through);
   for (const std::int64_t id : mark.receipts) receipt_marked(db, id);
+  if (!mark.receipts.empty()) retention.sent(db.prune, to_ms(wall));
   for (const HoldNote& note : mark.holds) hold_marked(db, note);
   lanes_marked(db, mark, event.result);
   // Ready rows that were left may have waited for one of these.

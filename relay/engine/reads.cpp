@@ -130,6 +130,7 @@ SteadyTime Core::State::next_tick() const {
     if (db.pass_wanted) at(db.pass_not_before);
     if (db.reload_wanted) at(db.reload_not_before);
     at_due_time(db, next);
+    if (retention.wants(db.prune, to_ms(wall)) && retention.idle()) at(retention.not_before());
   }
   if (handed_rows > 0 && !outage) at(progress_at + options.outage_after);
   if (handed_rows > 0) at(partitions_looked_at + kPartitionLooks);

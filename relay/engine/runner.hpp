@@ -21,6 +21,7 @@ namespace txbox::relay {
 struct RunnerChanges {
   std::optional<kafka::Properties> kafka;  ///< Checked as RunnerOptions::kafka.
   std::optional<OnRefusal> on_refusal;
+  std::optional<KeepLimits> keep;
 };
 
 struct RunnerOptions {

@@ -10,6 +10,7 @@ void Runner::State::serve_changes() {
   auto changes = options.take_changes ? options.take_changes() : std::nullopt;
   if (!changes) return;
   if (changes->on_refusal) step(event::RefusalPolicy{*changes->on_refusal});
+  if (changes->keep) step(event::RetentionPolicy{*changes->keep});
   if (!changes->kafka) return;
   options.kafka = std::move(*changes->kafka);
   kafka.use(options.kafka, now());

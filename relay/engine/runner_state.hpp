@@ -84,6 +84,7 @@ struct Runner::State {
   void carry_out(command::ReleaseDue& wish) { release_due(wish); }
   void carry_out(command::ReleaseTopic& wish) { submit(wish); }
   void carry_out(command::ReleaseLane& wish) { submit(wish); }
+  void carry_out(command::Prune& wish) { submit(wish); }
   void carry_out(command::Say& wish);
   void carry_out(command::Stopped&) { stopped = true; }
   template <typename Wish>

@@ -69,6 +69,14 @@ void Runner::State::serve_store() {
       if (!is_served(marked->database)) continue;
       files[marked->database]->wake->written();
       for_file(marked->database, [&] { step(*marked); });
+    } else if (const auto* pruned = std::get_if<event::Pruned>(&answer)) {
+      if (!is_served(pruned->database)) continue;
+      const bool committed = pruned->step.deleted > 0 || pruned->step.pages > 0;
+      if (committed)
+        files[pruned->database]->wake->written();
+      else
+        files[pruned->database]->wake->nothing_written();
+      for_file(pruned->database, [&] { step(*pruned); });
     } else {
       const auto& released = std::get<event::Released>(answer);
       if (!is_served(released.database)) continue;

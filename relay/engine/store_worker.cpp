@@ -17,6 +17,7 @@
 #include <txbox/base/failpoint.hpp>
 #include <txbox/store/connection.hpp>
 #include <txbox/store/outbox_marker.hpp>
+#include <txbox/store/outbox_prune.hpp>
 #include <txbox/store/wal_checkpoint.hpp>
 
 #include "relay/engine/wal_complaint.hpp"
@@ -65,6 +66,7 @@ struct Writer {
 
   store::Connection connection;
   store::OutboxMarker marker;
+  std::optional<store::OutboxPruner> pruner;  ///< Made when it is first wanted.
 };
 
 struct DatabaseQueue {
@@ -102,7 +104,9 @@ struct StoreWorker::State {
   std::vector<DatabaseQueue*> in_turn();
   void work(DatabaseQueue& queue);
   std::optional<StoreAnswer> carry_out(DatabaseQueue& queue, const StoreJob& job);
-  store::OutboxMarker& marker(DatabaseQueue& queue);
+  Writer& writer(DatabaseQueue& queue);
+  store::OutboxMarker& marker(DatabaseQueue& queue) { return writer(queue).marker; }
+  event::Pruned prune(DatabaseQueue& queue, const command::Prune& wish);
   void make_room_for_writer();
   void use_cluster(DatabaseQueue& queue, const std::string& kafka_cluster_id);
   void write_witness(DatabaseQueue& queue, const store::Witness& witness);
@@ -230,7 +234,7 @@ void StoreWorker::State::keep_wal_short(DatabaseQueue& queue, SteadyTime now) {
   }
 }
 
-store::OutboxMarker& StoreWorker::State::marker(DatabaseQueue& queue) {
+Writer& StoreWorker::State::writer(DatabaseQueue& queue) {
   queue.last_used = system_clock().steady_now();
   if (!queue.writer) {
     make_room_for_writer();
@@ -240,7 +244,7 @@ store::OutboxMarker& StoreWorker::State::marker(DatabaseQueue& queue) {
     if (queue.cluster) writer->marker.use_cluster(*queue.cluster);
     queue.writer = std::move(writer);
   }
-  return queue.writer->marker;
+  return *queue.writer;
 }
 
 /// Closes the one that was used least lately, where there are too many.
@@ -304,6 +308,7 @@ std::optional<StoreAnswer> StoreWorker::State::carry_out(DatabaseQueue& queue, c
     write_witness(queue, wish->witness);
     return std::nullopt;
   }
+  if (const auto* wish = std::get_if<command::Prune>(&job)) return prune(queue, *wish);
   std::int64_t rows = 0;
   std::int64_t through = 0;
   if (std::holds_alternative<command::ReleaseDue>(job)) {
@@ -317,6 +322,22 @@ std::optional<StoreAnswer> StoreWorker::State::carry_out(DatabaseQueue& queue, c
   }
   // The reading side knows what is due next.
   return event::Released{queue.index, rows, rows >= kReleaseRows, std::nullopt, through};
+}
+
+event::Pruned StoreWorker::State::prune(DatabaseQueue& queue, const command::Prune& wish) {
+  const SteadyTime begin = system_clock().steady_now();
+  event::Pruned pruned;
+  pruned.database = queue.index;
+  try {
+    Writer& open = writer(queue);
+    if (!open.pruner) open.pruner.emplace(open.connection);
+    pruned.step = open.pruner->step(wish.limits);
+  } catch (const Error& error) {
+    if (!heals_by_repetition(error.code())) throw;
+    pruned.put_off = true;
+  }
+  pruned.took = std::chrono::duration_cast<std::chrono::microseconds>(system_clock().steady_now() - begin);
+  return pruned;
 }
 
 void StoreWorker::State::write_witness(DatabaseQueue& queue, const store::Witness& witness) {

@@ -23,7 +23,7 @@ struct WriteWitness {
   store::Witness witness;
 };
 using StoreJob = std::variant<command::Mark, command::ReleaseDue, command::ReleaseTopic, command::ReleaseLane,
-                              UseCluster, WriteWitness>;
+                              command::Prune, UseCluster, WriteWitness>;
 
 /// A store error that no repetition heals: it ends the serving of that file.
 struct StoreFailure {
@@ -34,13 +34,14 @@ struct StoreFailure {
 struct StoreLeft {
   DatabaseIndex database = 0;
 };
-using StoreAnswer = std::variant<event::Marked, event::Released, StoreFailure, StoreLeft>;
+using StoreAnswer = std::variant<event::Marked, event::Released, event::Pruned, StoreFailure, StoreLeft>;
 
-/// The one thread that writes: marks and releases, in the order given for each database, so that publishing never
-/// waits for SQLite's write lock. A busy lock or a full disk is waited out here, with back-off, and only that
-/// database waits. The queue is as long as the core's window lets it be. Its connection to a database is open while
-/// there is something to write and for a while after: a thousand idle files cost none. All but the thread itself
-/// belongs to one thread; each answer signals `wake`.
+/// The one thread that writes: marks, releases and retention's steps, in the order given for each database, so that
+/// publishing never waits for SQLite's write lock. A busy lock or a full disk is waited out here, with back-off, and
+/// only that database waits; a step of retention is put off instead, so that no mark waits behind it. The queue is as
+/// long as the core's window lets it be. Its connection to a database is open while there is something to write and for
+/// a while after: a thousand idle files cost none. All but the thread itself belongs to one thread; each answer signals
+/// `wake`.
 class StoreWorker {
  public:
   StoreWorker(const EventDescriptor& wake, Liveness& liveness, LogSink log);

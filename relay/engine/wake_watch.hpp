@@ -29,6 +29,11 @@ class WakeWatch {
     if (!move_while_writing_) own_commits_ = true;
     move_while_writing_ = false;
   }
+  /// Likewise, where there was nothing to commit.
+  void nothing_written() noexcept {
+    --writes_under_way_;
+    if (writes_under_way_ == 0) move_while_writing_ = false;
+  }
   [[nodiscard]] SteadyTime next_look() const noexcept { return next_look_; }
   /// REQUIRES: next_look() <= now. The verdict is there when the core should hear of it.
   [[nodiscard]] std::optional<Verdict> look(SteadyTime now, std::int64_t data_version) noexcept;

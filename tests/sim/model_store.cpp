@@ -114,11 +114,14 @@ void ModelStore::block_behind(std::map<std::int64_t, HeldRow>::iterator held) {
 
 store::MarkResult ModelStore::mark(const relay::command::Mark& mark) {
   for (const store::Receipt& receipt : mark.receipts) {
+    // A person skipped it while it was in flight, and retention did the rest.
+    if (now_.pruned.contains(receipt.id)) continue;
     if (now_.rows.at(receipt.id).nonce != receipt.nonce_prefix) violated("I6: a receipt for another row of this id");
     now_.receipts.emplace(receipt.id, receipt);
     now_.held.erase(receipt.id);
   }
   for (const store::Hold& hold : mark.holds) {
+    if (now_.pruned.contains(hold.id)) continue;
     if (now_.rows.at(hold.id).nonce != hold.nonce_prefix) violated("I6: a held row for another row of this id");
     if (now_.receipts.contains(hold.id)) continue;
     const auto [held, added] = now_.held.try_emplace(hold.id);
@@ -186,6 +189,34 @@ std::int64_t ModelStore::release_lane(store::Lane lane, std::int64_t limit) {
   return count;
 }
 
+store::PruneStep ModelStore::prune(const store::PruneLimits& limits) {
+  store::PruneStep step;
+  const auto may_go = [&](std::int64_t id) { return id < newest() && id <= now_.settled_through; };
+  const auto take = [&](std::int64_t id) {
+    now_.pruned.insert(now_.rows.extract(id));
+    step.deleted = 1;
+    step.more = true;
+  };
+  for (const auto& [id, receipt] : now_.receipts) {
+    if (!now_.rows.contains(id) || !may_go(id)) continue;
+    if (receipt.sent_at_ms >= limits.sent_before_ms) {
+      step.oldest_sent_ms = std::min(step.oldest_sent_ms.value_or(receipt.sent_at_ms), receipt.sent_at_ms);
+      continue;
+    }
+    take(id);
+    now_.receipts.erase(id);
+    return step;
+  }
+  for (const auto& [id, held] : now_.held) {
+    const bool old = now_.rows.at(id).created_at_ms < limits.skipped_before_ms;
+    if (held.state != HeldState::skipped || !old || !may_go(id)) continue;
+    take(id);
+    now_.held.erase(id);
+    return step;
+  }
+  return step;
+}
+
 void ModelStore::park(std::int64_t id) {
   const auto row = now_.rows.find(id);
   if (row == now_.rows.end() || now_.receipts.contains(id)) return;
@@ -229,6 +260,12 @@ bool ModelStore::is_durable(std::int64_t id, std::uint64_t nonce) const {
 }
 
 void ModelStore::check_invariants() const {
+  for (const auto& [id, held] : now_.held) {
+    if (!now_.rows.contains(id)) violated("row " + std::to_string(id) + " is held and gone");
+  }
+  for (const auto& [id, receipt] : now_.receipts) {
+    if (!now_.rows.contains(id)) violated("row " + std::to_string(id) + " is gone and left its receipt");
+  }
   for (const auto& [id, row] : now_.rows) {
     const bool has_receipt = now_.receipts.contains(id);
     const bool is_held = now_.held.contains(id);

@@ -25,6 +25,7 @@ struct ModelRow {
   bool poison = false;  ///< The broker refuses it, and the batch that it is in.
   bool killer = false;  ///< The broker closes the connection when it comes.
   bool malformed = false;
+  std::int64_t created_at_ms = 0;
   [[nodiscard]] std::optional<store::Lane> lane() const;
 };
 
@@ -68,12 +69,17 @@ class ModelStore {
   void forget_topic_releases() { topic_releases_.clear(); }
   std::int64_t release_lane(store::Lane lane, std::int64_t limit);
 
+  /// A step of retention: one row at most, as short as a step can be.
+  store::PruneStep prune(const store::PruneLimits& limits);
+
   void park(std::int64_t id);
   void skip(std::int64_t id);
   void retry(std::int64_t id);
   void heal(std::int64_t id) { now_.rows.at(id).poison = now_.rows.at(id).killer = false; }
 
   [[nodiscard]] const std::map<std::int64_t, ModelRow>& rows() const { return now_.rows; }
+  /// What retention deleted.
+  [[nodiscard]] const std::map<std::int64_t, ModelRow>& pruned() const { return now_.pruned; }
   [[nodiscard]] const std::map<std::int64_t, store::Receipt>& receipts() const { return now_.receipts; }
   [[nodiscard]] const std::map<std::int64_t, HeldRow>& held() const { return now_.held; }
   [[nodiscard]] std::int64_t settled_through() const { return now_.settled_through; }
@@ -84,6 +90,7 @@ class ModelStore {
  private:
   struct Content {
     std::map<std::int64_t, ModelRow> rows;
+    std::map<std::int64_t, ModelRow> pruned;
     std::map<std::int64_t, store::Receipt> receipts;
     std::map<std::int64_t, HeldRow> held;
     std::int64_t settled_through = 0;

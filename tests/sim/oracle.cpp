@@ -12,8 +12,13 @@ std::map<std::uint64_t, std::uint64_t> first_landings(const ModelBroker& broker)
   return first;
 }
 
-/// P2: in Kafka, or in sight.
-void nothing_lost(const ModelStore& store, const std::map<std::uint64_t, std::uint64_t>& landed) {
+/// P2: in Kafka, or in sight; retention takes no other row than those that are in Kafka or were given up.
+void nothing_lost(const World& world, const ModelStore& store, const std::map<std::uint64_t, std::uint64_t>& landed) {
+  for (const auto& [id, row] : store.pruned()) {
+    if (!landed.contains(row.nonce) && !world.let_go.contains(row.nonce))
+      violated("P2: retention deleted row " + std::to_string(id) + ", which is not in Kafka");
+    if (!world.retention()) violated("retention deletes where everything is kept");
+  }
   for (const auto& [id, row] : store.rows()) {
     const bool sent = store.receipts().contains(id);
     if (sent && !landed.contains(row.nonce))
@@ -30,7 +35,9 @@ void in_order(const World& world, relay::DatabaseIndex index, const std::map<std
     std::int64_t missing = 0;
   };
   std::map<store::Lane, Seen> lanes;
-  for (const auto& [id, row] : world.stores()[index].rows()) {
+  std::map<std::int64_t, ModelRow> all = world.stores()[index].rows();
+  all.insert(world.stores()[index].pruned().begin(), world.stores()[index].pruned().end());
+  for (const auto& [id, row] : all) {
     const auto lane = row.lane();
     if (!lane || world.let_go.contains(row.nonce) || world.raced.contains({index, *lane})) continue;
     if (world.on_refusal() == relay::OnRefusal::skip && world.deserved.contains(row.nonce)) continue;
@@ -86,7 +93,7 @@ void judge(const World& world) {
     const ModelStore& store = world.stores()[index];
     const auto number = static_cast<relay::DatabaseIndex>(index);
     store.check_invariants();
-    nothing_lost(store, landed);
+    nothing_lost(world, store, landed);
     in_order(world, number, landed);
     parked_with_reason(world, store);
     receipts_agree(store, number, world.broker());

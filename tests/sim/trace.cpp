@@ -65,6 +65,8 @@ void trace(const Event& event) {
                     << " clear " << what.result.clear_lanes.size() << '\n';
         } else if constexpr (std::is_same_v<What, event::Released>) {
           std::cerr << "released " << what.database << ' ' << what.rows << (what.more ? " more\n" : "\n");
+        } else if constexpr (std::is_same_v<What, event::Pruned>) {
+          std::cerr << "pruned " << what.database << ' ' << what.step.deleted << (what.step.more ? " more\n" : "\n");
         }
       },
       event);
@@ -94,6 +96,8 @@ void trace(const Command& command) {
           std::cerr << "    release topic " << what.topic << '\n';
         } else if constexpr (std::is_same_v<What, command::ReleaseDue>) {
           std::cerr << "    release due\n";
+        } else if constexpr (std::is_same_v<What, command::Prune>) {
+          std::cerr << "    prune " << what.database << " sent before " << what.limits.sent_before_ms << '\n';
         } else if constexpr (std::is_same_v<What, command::Reload>) {
           std::cerr << "    reload\n";
         } else if constexpr (std::is_same_v<What, command::Say>) {

@@ -37,6 +37,7 @@ World::World(std::uint64_t seed) : random_(seed), broker_(random_) {
 void World::start_relay() {
   core_ = std::make_unique<Core>(options_, partition_of, error_text);
   sides_.assign(stores_.size(), {});
+  pruning_ = false;
   describing_.clear();
   described_.clear();
   told_to_restart_ = false;
@@ -113,7 +114,10 @@ void World::take_command(const Command& command) {
           side.reading = what;
         } else if constexpr (std::is_same_v<What, command::Mark> || std::is_same_v<What, command::ReleaseDue> ||
                              std::is_same_v<What, command::ReleaseTopic> ||
-                             std::is_same_v<What, command::ReleaseLane>) {
+                             std::is_same_v<What, command::ReleaseLane> || std::is_same_v<What, command::Prune>) {
+          if constexpr (std::is_same_v<What, command::Prune>) {
+            if (std::exchange(pruning_, true)) violated("a second step of retention while one is under way");
+          }
           sides_[what.database].marking.push_back(what);
         }
       },
@@ -188,6 +192,13 @@ void World::carry_out_marking(DatabaseIndex index) {
     released(release.rows, release.through);
     if (peace_ && store.most_topic_releases() > kTopicReleases)
       violated("P11: a row is released with its topic again and again");
+  } else if (const auto* prune = std::get_if<command::Prune>(&command)) {
+    event::Pruned answer;
+    answer.database = index;
+    answer.put_off = !peace_ && chance(4);
+    if (!answer.put_off) answer.step = store.prune(prune->limits);
+    side.marked.emplace_back(answer);
+    pruning_ = false;
   } else {
     released(store.release_lane(std::get<command::ReleaseLane>(command).lane, kReleaseRows));
   }

@@ -32,7 +32,8 @@ struct Weather {
   bool people = false;  ///< Park, skip, retry.
   bool scheduled = false;
   bool lost_marks = false;  ///< A mark commits and its answer does not come.
-  bool races = false;       ///< Rows handed over while a refusal is still unread (docs/architecture.md).
+  bool retention = false;
+  bool races = false;  ///< Rows handed over while a refusal is still unread (docs/architecture.md).
 };
 
 /// One relay's life (or several, after crashes) over model stores and a model broker, driven by one seed. The
@@ -49,6 +50,9 @@ class World {
   [[nodiscard]] const ModelBroker& broker() const { return broker_; }
   /// Nothing happened that could make any row go out twice.
   [[nodiscard]] bool calm() const;
+  /// Rows that retention deleted, in all databases.
+  [[nodiscard]] std::size_t pruned() const;
+  [[nodiscard]] bool retention() const { return options_.keep != relay::KeepLimits{}; }
   [[nodiscard]] relay::OnRefusal on_refusal() const { return options_.on_refusal; }
   std::set<std::uint64_t> let_go;  ///< Rows (by nonce) whose key a person or the policy let go on without them.
   std::set<std::pair<relay::DatabaseIndex, store::Lane>> raced;  ///< Lanes hit by a race that no relay can win.
@@ -120,6 +124,7 @@ class World {
   WallTime wall_{std::chrono::milliseconds(1'700'000'000'000)};
   std::uint64_t next_nonce_ = 1;
   bool peace_ = false;
+  bool pruning_ = false;
   bool told_to_restart_ = false;  ///< The relay said that a topic was recreated and what a person has to do.
 };
 

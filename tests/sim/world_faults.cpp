@@ -29,11 +29,16 @@ void World::draw_weather() {
   weather_.scheduled = chance(3);
   weather_.lost_marks = chance(3);
   weather_.races = chance(4);
+  weather_.retention = chance(3);
   options_.window_rows = static_cast<std::int64_t>(1 + random_.below(chance(2) ? 6 : 40));
   options_.window_bytes = static_cast<std::int64_t>(chance(3) ? 1'000 : 100'000);
   options_.read.rows = static_cast<std::int64_t>(1 + random_.below(10));
   options_.mark_rows = static_cast<std::int64_t>(1 + random_.below(8));
   options_.on_refusal = chance(3) ? OnRefusal::skip : OnRefusal::block;
+  if (weather_.retention) {
+    if (!chance(4)) options_.keep.sent = std::chrono::milliseconds(chance(2) ? 0 : random_.below(3'000));
+    if (chance(2)) options_.keep.skipped = std::chrono::milliseconds(random_.below(3'000));
+  }
   options_.seed = random_.next();
   stores_.resize(chance(4) ? 2 : 1);
   topic_names_ = {"orders", "invoices"};
@@ -49,6 +54,12 @@ bool World::calm() const {
          !weather_.races;
 }
 
+std::size_t World::pruned() const {
+  std::size_t count = 0;
+  for (const ModelStore& store : stores_) count += store.pruned().size();
+  return count;
+}
+
 void World::commit_rows() {
   ModelStore& store = stores_[random_.below(stores_.size())];
   if (store.newest() >= kMostRows) return;
@@ -56,6 +67,7 @@ void World::commit_rows() {
   for (std::uint64_t index = 0; index < count; ++index) {
     ModelRow row;
     row.nonce = next_nonce_++;
+    row.created_at_ms = to_ms(wall_);
     row.topic = topic_names_[chance(3) ? 1 : 0];
     if (!chance(6)) row.key = "k" + std::to_string(random_.below(4));
     if (chance(12)) row.partition = static_cast<std::int32_t>(random_.below(4));
@@ -123,6 +135,7 @@ void World::person() {
   ModelStore& store = stores_[random_.below(stores_.size())];
   if (store.newest() == 0) return;
   const std::int64_t id = 1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(store.newest())));
+  if (!store.rows().contains(id)) return;
   const std::uint64_t nonce = store.rows().at(id).nonce;
   const std::uint64_t what = random_.below(3);
   trace("person: " + std::string(what == 0 ? "park " : what == 1 ? "skip " : "retry ") + std::to_string(id));

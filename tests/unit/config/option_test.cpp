@@ -44,6 +44,9 @@ TEST_CASE("a value that does not fit is answered with what is expected, and not 
   CHECK(objection("timeout", "5").find("500ms, 30s") != std::string::npos);
   CHECK(objection("relay.window_bytes", "5MiB").empty());
   CHECK_FALSE(objection("relay.window_bytes", "5B").empty());
+  CHECK(objection("relay.keep_sent", "forever").empty());
+  CHECK(objection("relay.keep_sent", "0s").empty());
+  CHECK(objection("relay.keep_sent", "never") == "forever, or a duration such as 30s, 5m, 2h or 7d is wanted");
   CHECK(objection("relay.standby", "perhaps") == "true or false is wanted");
   CHECK(objection("relay.id_header", "txbox-created-at").find("txbox-") != std::string::npos);
   CHECK_FALSE(objection("relay.id_header", "").empty());

@@ -1,4 +1,8 @@
+#include <chrono>
+#include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -22,9 +26,9 @@ constexpr std::int64_t kFuture = 4'000'000'000'000;
 
 std::string rows_left(RelayStore& store) { return store.app.text("SELECT group_concat(id) FROM outbox").value_or(""); }
 
-std::int64_t prune_all(OutboxPruner& pruner, const PruneLimits& limits) {
+std::int64_t prune_all(OutboxPruner& pruner, const PruneLimits& limits, int steps = 100) {
   std::int64_t deleted = 0;
-  for (int step = 0; step < 100; ++step) {
+  for (int step = 0; step < steps; ++step) {
     const PruneStep result = pruner.step(limits);
     deleted += result.deleted;
     if (!result.more) return deleted;
@@ -133,4 +137,87 @@ TEST_CASE("a tool's connection prunes too and has its triggers again afterwards"
   CHECK(sqlite3_exec(connection.handle(), "DELETE FROM outbox", nullptr, nullptr, nullptr) ==
         SQLITE_CONSTRAINT_TRIGGER);
   CHECK(rows_left(store) == "2");
+}
+
+TEST_CASE("rows that were sent late and stand among the oldest do not hold retention up") {
+  RelayStore store;
+  store.add("orders", "k", 200);
+  std::vector<txbox::store::Receipt> receipts;
+  for (std::int64_t id = 1; id <= 200; ++id) {
+    receipts.push_back(store.receipt(id));
+    const bool late = id <= 60 || (id > 100 && id <= 150);
+    receipts.back().sent_at_ms = late ? 9'000 : id > 180 ? 8'000 : 100;
+  }
+  store.mark(receipts, {}, 200);
+  OutboxPruner pruner(store.relay->writing);
+  CHECK(prune_all(pruner, {.sent_before_ms = 5'000, .rows = 5}) == 70);
+  CHECK(store.app.number("SELECT count(*) FROM outbox WHERE id BETWEEN 61 AND 100 OR id BETWEEN 151 AND 180") == 0);
+}
+
+TEST_CASE("the last step of a walk tells how old the oldest receipt is that stays") {
+  RelayStore store;
+  store.add("orders", "k", 4);
+  std::vector<txbox::store::Receipt> receipts;
+  for (std::int64_t id = 1; id <= 4; ++id) {
+    receipts.push_back(store.receipt(id));
+    receipts.back().sent_at_ms = 100 * id;
+  }
+  store.mark(receipts, {}, 4);
+  OutboxPruner pruner(store.relay->writing);
+  CHECK(pruner.step({.sent_before_ms = 150}).deleted == 1);
+  const PruneStep last = pruner.step({.sent_before_ms = 150});
+  CHECK_FALSE(last.more);
+  CHECK(last.oldest_sent_ms == 200);
+  prune_all(pruner, {.sent_before_ms = kFuture});
+  CHECK(pruner.step({.sent_before_ms = kFuture}).oldest_sent_ms == std::nullopt);
+}
+
+TEST_CASE("while an application holds the write lock nothing is deleted, and nothing forgotten") {
+  RelayStore store;
+  store.add("orders", "k", 6);
+  store.mark({store.receipt(1), store.receipt(2), store.receipt(3)}, {}, 3);
+  auto connection = txbox::store::Connection::open(store.path, {.busy_deadline = std::chrono::milliseconds(5)});
+  OutboxPruner pruner(connection);
+  store.app.run("BEGIN IMMEDIATE");
+  CHECK(code_of([&] { pruner.step({.sent_before_ms = kFuture}); }) == ErrorCode::busy);
+  store.app.run("ROLLBACK");
+  CHECK(pruner.step({.sent_before_ms = kFuture}).deleted == 3);
+}
+
+TEST_CASE("a row that is held beside a receipt, against the rules, is not judged by retention") {
+  RelayStore store;
+  store.add("orders", "k", 3);
+  store.mark({store.receipt(1), store.receipt(2)}, {}, 2);
+  store.app.run("INSERT INTO outbox_held(id, nonce, state) SELECT id, nonce, 'ready' FROM outbox_sent WHERE id = 1");
+  OutboxPruner pruner(store.relay->writing);
+  CHECK(prune_all(pruner, {.sent_before_ms = kFuture, .skipped_before_ms = kFuture}) == 1);
+  CHECK(rows_left(store) == "1,3");
+}
+
+TEST_CASE("pages go back to the file system where the file was made for it, and only there") {
+  for (const bool incremental : {true, false}) {
+    CAPTURE(incremental);
+    const txbox::test::TempDir dir;
+    txbox::test::AppDatabase app(dir.file("shop.db"));
+    app.run(incremental ? "PRAGMA auto_vacuum=INCREMENTAL" : "PRAGMA auto_vacuum=NONE");
+    txbox::store::install(app, {});
+    app.run("VACUUM");
+    app.run(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)"
+        "INSERT INTO outbox(topic, payload) SELECT 'orders', hex(zeroblob(1000)) FROM n");
+    app.run(
+        "INSERT INTO outbox_sent(id, nonce, cluster, partition, offset, sent_at)"
+        "SELECT id, substr(nonce, 1, 8), 1, 0, id, 1 FROM outbox");
+    app.run("UPDATE outbox_progress SET settled_through = 2000");
+    app.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    const auto size = std::filesystem::file_size(dir.file("shop.db"));
+    auto connection = txbox::store::Connection::open(dir.file("shop.db"), {});
+    OutboxPruner pruner(connection);
+    CHECK(prune_all(pruner, {.sent_before_ms = kFuture}, 10'000) == 1999);
+    app.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    const auto left = std::filesystem::file_size(dir.file("shop.db"));
+    CHECK(app.text("PRAGMA integrity_check") == "ok");
+    if (incremental) CHECK(left < size / 5);
+    if (!incremental) CHECK(left == size);
+  }
 }

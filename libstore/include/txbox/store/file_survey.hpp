@@ -21,6 +21,13 @@ struct FileSurvey {
   std::int64_t free_bytes = 0;  ///< On its file system, for this user.
 };
 
+/// What nothing uses inside a file.
+struct FreeSpace {
+  std::int64_t bytes = 0;
+  bool given_back = false;  ///< auto_vacuum=INCREMENTAL: retention makes the file shorter.
+};
+[[nodiscard]] FreeSpace free_space(sqlite3* db);
+
 /// Safe from any thread. Errors: moved (no such file), failure.
 [[nodiscard]] FileSurvey survey_file(const std::string& path);
 

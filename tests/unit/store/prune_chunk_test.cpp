@@ -1,0 +1,47 @@
+#include <chrono>
+
+#include <doctest/doctest.h>
+
+#include <txbox/store/prune_chunk.hpp>
+
+using txbox::store::PruneChunk;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// What a chunk comes to where one row costs so much.
+std::int64_t settled_size(std::int64_t first, std::chrono::microseconds each) {
+  PruneChunk chunk(first);
+  for (int step = 0; step < 40; ++step) chunk.took(chunk.size(), each * chunk.size());
+  return chunk.size();
+}
+
+}  // namespace
+
+TEST_CASE("a chunk comes to hold the lock for about as long as it should") {
+  for (const auto each : {3us, 10us, 40us, 300us}) {
+    CAPTURE(each.count());
+    const std::int64_t wanted = PruneChunk::kTarget / each;
+    CHECK(settled_size(100, each) == wanted);
+    CHECK(settled_size(2'000, each) == wanted);
+  }
+}
+
+TEST_CASE("a chunk that held the lock for too long is cut at once") {
+  PruneChunk chunk(1'000);
+  chunk.took(1'000, 100ms);
+  CHECK(chunk.size() == 30);
+  chunk.took(30, 10s);
+  CHECK(chunk.size() == PruneChunk::kLeast);
+}
+
+TEST_CASE("a chunk grows by half at most, and not after a step that found little") {
+  PruneChunk chunk(100);
+  chunk.took(100, 1us);
+  CHECK(chunk.size() == 150);
+  chunk.took(10, 1us);
+  CHECK(chunk.size() == 150);
+  chunk.took(0, 50ms);
+  CHECK(chunk.size() == 150);
+  CHECK(settled_size(100, 0us) == PruneChunk::kMost);
+}
