@@ -88,6 +88,10 @@ struct WalCheckpoint::State {
 WalCheckpoint::WalCheckpoint(const std::string& path) : state_(std::make_unique<State>(path)) {}
 WalCheckpoint::~WalCheckpoint() = default;
 
+std::vector<WalReader> WalCheckpoint::readers() const {
+  return state_->opened ? wal_readers(state_->opened->connection) : std::vector<WalReader>();
+}
+
 WalCheckpoint::Result WalCheckpoint::run(SteadyTime now) {
   State& state = *state_;
   Result result{.outcome = Outcome::not_due, .wal_bytes = size_of(state.wal_path)};

@@ -10,6 +10,8 @@
 #include <txbox/base/clock.hpp>
 #include <txbox/base/error.hpp>
 #include <txbox/store/file_guard.hpp>
+#include <txbox/store/file_survey.hpp>
+#include <txbox/store/wal_readers.hpp>
 
 #include "relay/cli/commands.hpp"
 #include "relay/cli/help_examples.hpp"
@@ -53,6 +55,8 @@ FileStatus read_status(const std::string& path) {
                                  [&status](const store::InboxGroup& group) { status.groups.push_back(group); });
   }
   if (const auto holder = store::relay_lock_holder(path)) status.relay_pid = holder->pid;
+  status.wal_bytes = store::survey_file(path).wal_bytes;
+  status.wal_readers = store::lasting_wal_readers(file.connection);
   return status;
 }
 

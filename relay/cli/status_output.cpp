@@ -42,6 +42,23 @@ std::string groups_as_text(const FileStatus& status) {
   return text;
 }
 
+std::string wal_as_text(const FileStatus& status) {
+  std::string text = padded("WAL", kNameWidth) + std::to_string(status.wal_bytes) + " bytes\n";
+  for (const store::WalReader& reader : status.wal_readers)
+    text += "  " + printable(text_of(reader)) + " and pins " + std::to_string(reader.pinned_bytes) + " bytes of it\n";
+  return text;
+}
+
+std::vector<JsonObject> reader_objects(const std::vector<store::WalReader>& readers) {
+  std::vector<JsonObject> objects;
+  for (const store::WalReader& reader : readers) {
+    JsonObject object;
+    object.number("pid", reader.pid).text("program", reader.program).number("pinned_bytes", reader.pinned_bytes);
+    objects.push_back(std::move(object));
+  }
+  return objects;
+}
+
 }  // namespace
 
 double oldest_ready_seconds(const store::OutboxCounts& counts, std::int64_t now_ms) noexcept {
@@ -79,7 +96,9 @@ std::string status_as_json(const FileStatus& status, std::int64_t now_ms) {
       .list("inbox_groups", groups)
       .truth("more_inbox_groups", status.more_groups)
       .words("boxes", boxes)
-      .number("relay_pid", status.relay_pid);
+      .number("relay_pid", status.relay_pid)
+      .number("wal_bytes", status.wal_bytes)
+      .list("wal_readers", reader_objects(status.wal_readers));
   return json.str();
 }
 
@@ -87,6 +106,7 @@ std::string status_as_text(const FileStatus& status, std::int64_t now_ms) {
   std::string text =
       status.boxes.outbox ? counts_as_text(status.counts, now_ms) : padded("outbox", kNameWidth) + "none\n";
   text += status.boxes.inbox ? groups_as_text(status) : padded("inbox", kNameWidth) + "none\n";
+  text += wal_as_text(status);
   if (status.relay_pid) text += padded("relay", kNameWidth) + "pid " + std::to_string(*status.relay_pid) + "\n";
   return text;
 }

@@ -8,6 +8,7 @@
 #include <txbox/store/inbox_queries.hpp>
 #include <txbox/store/outbox_queries.hpp>
 #include <txbox/store/schema.hpp>
+#include <txbox/store/wal_readers.hpp>
 
 namespace txbox::relay {
 
@@ -19,10 +20,12 @@ struct FileStatus {
   bool more_groups = false;
   /// The process that holds the relay's lock on the file, where the kernel tells; null for none.
   std::optional<std::int64_t> relay_pid;
+  std::int64_t wal_bytes = 0;
+  std::vector<store::WalReader> wal_readers;  ///< Who pins the WAL for longer than a moment.
 };
 
 /// One object: the outbox's counts, then `inbox_groups`, and in `boxes` the boxes whose tables the file has,
-/// and `relay_pid`.
+/// `relay_pid`, `wal_bytes` and `wal_readers`.
 /// `now_ms` makes an age of the oldest ready row's time.
 [[nodiscard]] std::string status_as_json(const FileStatus& status, std::int64_t now_ms);
 [[nodiscard]] std::string status_as_text(const FileStatus& status, std::int64_t now_ms);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <txbox/store/file_survey.hpp>
+#include <txbox/store/wal_readers.hpp>
 
 #include "relay/doctor/check.hpp"
 
@@ -26,5 +27,6 @@ struct FileExamination {
 [[nodiscard]] Check modes(const store::FileSurvey& survey);
 [[nodiscard]] Check free_disk(const store::FileSurvey& survey);
 [[nodiscard]] Check wal_size(const store::FileSurvey& survey);
+[[nodiscard]] Check oldest_reader(const std::vector<store::WalReader>& readers, std::int64_t wal_bytes);
 
 }  // namespace txbox::relay::doctor

@@ -60,9 +60,11 @@ void Runner::State::open_for_core(DatabaseIndex index) {
 void Runner::State::serve_store() {
   worker.take_answers(store_answers);
   for (StoreAnswer& answer : store_answers) {
-    settled_moved = true;
+    settled_moved = settled_moved || !std::holds_alternative<WalSeen>(answer);
     if (const auto* gone = std::get_if<StoreLeft>(&answer)) {
       left(gone->database);
+    } else if (const auto* wal = std::get_if<WalSeen>(&answer)) {
+      files[wal->database]->wal = *wal;
     } else if (const auto* failure = std::get_if<StoreFailure>(&answer)) {
       if (is_served(failure->database)) end_file(failure->database, failure->error);
     } else if (const auto* marked = std::get_if<event::Marked>(&answer)) {

@@ -10,6 +10,7 @@
 #include <txbox/store/file_guard.hpp>
 
 #include "relay/engine/open_database.hpp"
+#include "relay/engine/store_worker.hpp"
 #include "relay/engine/wake_watch.hpp"
 
 namespace txbox::relay {
@@ -37,6 +38,7 @@ struct ServedFile {
   std::unique_ptr<OpenDatabase> database;  ///< While serving and leaving.
   std::optional<WakeWatch> wake;           ///< While serving.
   std::int64_t drain_goal = 0;
+  WalSeen wal;  ///< While serving; as it was last told.
 };
 
 }  // namespace txbox::relay

@@ -33,6 +33,7 @@ constexpr auto kBusyDeadline = 200ms;
 constexpr Backoff kRepeat{10ms, 1000ms};
 constexpr auto kComplaintInterval = 30s;
 constexpr auto kCheckpointInterval = 1s;
+constexpr auto kReadersInterval = 1s;
 // Of so many databases the WAL is looked at in one interval.
 constexpr std::size_t kCheckpointLooks = 50;
 // A writing connection that was not used for so long is closed.
@@ -89,6 +90,8 @@ struct DatabaseQueue {
   std::optional<SteadyTime> complained;
   bool witness_failed = false;
   WalComplaint wal_complaint;
+  SteadyTime next_readers{};
+  WalSeen wal_told;
 };
 
 }  // namespace
@@ -228,7 +231,13 @@ void StoreWorker::State::keep_wal_short(DatabaseQueue& queue, SteadyTime now) {
   if (queue.failed) return;
   try {
     const store::WalCheckpoint::Result result = queue.checkpoint.run(now);
-    if (const auto words = queue.wal_complaint.after(result, now)) say(LogLevel::warning, queue, *words);
+    queue.wal_complaint.tried(result, now);
+    if (now < queue.next_readers) return;
+    queue.next_readers = now + kReadersInterval;
+    const auto words = queue.wal_complaint.look(queue.checkpoint.readers(), now);
+    if (words) say(LogLevel::warning, queue, *words);
+    const WalSeen seen{queue.index, result.wal_bytes, queue.wal_complaint.pinned_since()};
+    if (seen != std::exchange(queue.wal_told, seen)) answer(seen);
   } catch (const Error& error) {
     if (!heals_by_repetition(error.code())) fail(queue, error);
   }

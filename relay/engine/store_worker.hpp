@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -34,7 +35,15 @@ struct StoreFailure {
 struct StoreLeft {
   DatabaseIndex database = 0;
 };
-using StoreAnswer = std::variant<event::Marked, event::Released, event::Pruned, StoreFailure, StoreLeft>;
+/// What is seen of a WAL, told when it changes.
+struct WalSeen {
+  DatabaseIndex database = 0;
+  std::int64_t bytes = 0;
+  std::optional<SteadyTime> pinned_since;  ///< Since when a reader is known to pin it; nullopt for none.
+
+  bool operator==(const WalSeen&) const = default;
+};
+using StoreAnswer = std::variant<event::Marked, event::Released, event::Pruned, StoreFailure, StoreLeft, WalSeen>;
 
 /// The one thread that writes: marks, releases and retention's steps, in the order given for each database, so that
 /// publishing never waits for SQLite's write lock. A busy lock or a full disk is waited out here, with back-off, and

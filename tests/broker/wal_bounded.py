@@ -2,13 +2,14 @@
 """The WAL stays bounded beside a writer that never stops, whether the application checkpoints by itself or not."""
 
 import argparse
+import os
 import statistics
 
 from support import harness, outbox_file, relay_process
-from support.harness import check, note, require
+from support.harness import check, note, require, wait_until
 from support.kafka import shared_bootstrap
 from support.kafka_log import create_topic
-from support.steady_load import MIB, write_steadily
+from support.steady_load import MIB, size_of, write_steadily
 
 # Above 16 MB the relay helps. What is written meanwhile comes on top, and where it did not get the lock within its
 # 10 ms, what is written in the second until it tries again: some 300 MB.
@@ -46,15 +47,41 @@ def nothing_pinned(db, name):
     check(True, f"{name}: no statement of the relay stood in the way of 20 checkpoints of the application")
 
 
+def pinned(run, bootstrap):
+    """A reader with an old snapshot is named, and the WAL gets short again once it is gone."""
+    db = run.path("pinned.db")
+    relay_process.init(run, db)
+    topic = f"wal-{run.seed}-pinned"
+    create_topic(bootstrap, topic, 3)
+    relay = relay_process.Relay(run, db, bootstrap)
+    reader = outbox_file.connect(db)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM outbox").fetchone()
+    result, sizes = write_steadily(run, db, topic, 14, rate=2000)
+    check(result["lock_wait"]["p99"] <= 50, f"the writer waits for nobody meanwhile: {result['lock_wait']} ms")
+    words = f"(pid {os.getpid()}) keeps a transaction open, for "
+    wait_until(lambda: words in relay.text(), 30, "the log names the reader")
+    line = next(line for line in relay.text().splitlines() if words in line)
+    check(" warning " in line and "bytes of it" in line, f"the log names the reader: {line}")
+    readers = relay_process.status(run, db)["wal_readers"]
+    check([r["pid"] for r in readers] == [os.getpid()], f"and so does status: {readers}")
+    relay_process.wait_settled(run, db, 60, relay)
+    reader.execute("COMMIT")
+    reader.close()
+    wait_until(lambda: size_of(f"{db}-wal") < 16 * MIB, 60, "the WAL is short again")
+    check(True, f"the WAL of {sizes.most('wal'):.0f} MiB is short again after the reader is gone")
+    check(relay.terminate()[0] == 0, "the relay stops with exit 0")
+
+
 def body(run):
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--seconds", type=int, default=5)
     options = arguments.parse_args()
     bootstrap = shared_bootstrap()
-    for synchronous in ("normal", "full"):
-        for name, pages in (("helps-itself", 1000), ("never", 0)):
-            one(run, bootstrap, f"{name}-{synchronous}", options.seconds, synchronous=synchronous,
-                checkpoint_pages=pages)
+    for synchronous, name, pages in (("normal", "helps-itself", 1000), ("normal", "never", 0), ("full", "never", 0)):
+        flags = {"synchronous": synchronous, "checkpoint_pages": pages}
+        one(run, bootstrap, f"{name}-{synchronous}", options.seconds, **flags)
+    pinned(run, bootstrap)
 
 
 harness.main("wal-bounded", body, 300)

@@ -1,6 +1,8 @@
 """`doctor` as a whole program: what it finds, its exit code, and that the file stays as it was, byte for byte."""
 
 import json
+import os
+import pathlib
 import shutil
 import socket
 import unittest
@@ -44,11 +46,35 @@ class DoctorTest(unittest.TestCase):
         for name in ("SQLite version", "librdkafka version", "journal mode", "schema", "access", "file system",
                      "owner and mode", "free disk", "WAL size", "synchronous", "oldest reader", "broker", "clock"):
             self.assertIn(name, checks)
-        for name in ("journal mode", "schema", "access", "WAL size"):
+        for name in ("journal mode", "schema", "access", "WAL size", "oldest reader"):
             self.assertEqual(checks[name]["result"], "ok", checks[name])
-        for name in ("synchronous", "oldest reader", "broker", "clock"):
+        for name in ("synchronous", "broker", "clock"):
             self.assertEqual(checks[name]["result"], "not_checked", checks[name])
         connection.close()
+
+    def test_a_reader_that_pins_the_wal_is_named_by_doctor_and_status(self):
+        self.init()
+        reader, writer = outbox_file.connect(self.db), outbox_file.connect(self.db)
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM outbox").fetchone()
+        self.assertEqual(relay_process.status(self.run_, self.db)["wal_readers"], [], "nothing is pinned yet")
+        for _ in range(30):
+            writer.execute("INSERT INTO outbox(topic, payload) VALUES ('orders', zeroblob(100000))")
+        code, checks = self.doctor()
+        who = f"{pathlib.Path('/proc/self/comm').read_text().strip()} (pid {os.getpid()}) keeps a transaction open"
+        self.assertEqual((code, checks["oldest reader"]["result"]), (0, "warning"))
+        self.assertIn(who, checks["oldest reader"]["text"])
+        status = relay_process.status(self.run_, self.db)
+        (pinned,) = status["wal_readers"]
+        self.assertEqual(pinned["pid"], os.getpid())
+        # A payload of 100,000 bytes takes 25 pages, and each commit a few more.
+        self.assertTrue(30 * 25 * 4096 < pinned["pinned_bytes"] < status["wal_bytes"], status)
+        self.assertIn(who, relay_process.succeed(self.run_, "status", "--db", self.db))
+        reader.execute("COMMIT")
+        self.assertEqual(self.doctor()[1]["oldest reader"]["result"], "ok")
+        self.assertEqual(relay_process.status(self.run_, self.db)["wal_readers"], [])
+        reader.close()
+        writer.close()
 
     def test_the_table_for_people_has_no_colours_in_a_pipe(self):
         self.init()

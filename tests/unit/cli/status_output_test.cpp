@@ -59,7 +59,7 @@ TEST_CASE("status has the consumer groups and the boxes that are there") {
 TEST_CASE("a box that a file does not have is said to be missing") {
   FileStatus status;
   status.boxes.inbox = true;
-  CHECK(status_as_text(status, 0) == "outbox        none\ninbox groups  0\n");
+  CHECK(status_as_text(status, 0) == "outbox        none\ninbox groups  0\nWAL           0 bytes\n");
   CHECK(nlohmann::json::parse(status_as_json(status, 0))["boxes"] == nlohmann::json{"inbox"});
   CHECK(nlohmann::json::parse(status_as_json(status, 0))["ready"] == 0);
   status.boxes = {.outbox = true, .inbox = false};
@@ -74,6 +74,21 @@ TEST_CASE("status names the relay that holds the file, where one does") {
   status.relay_pid = 4711;
   CHECK(nlohmann::json::parse(status_as_json(status, 0))["relay_pid"] == 4711);
   CHECK(contains(status_as_text(status, 0), "relay         pid 4711\n"));
+}
+
+TEST_CASE("status names who pins the WAL, whatever that program calls itself") {
+  FileStatus status = both_boxes();
+  CHECK(nlohmann::json::parse(status_as_json(status, 0))["wal_readers"] == nlohmann::json::array());
+  status.wal_bytes = 9'000'000;
+  status.wal_readers = {{.pid = 4711, .program = "report\x1b[2J", .is_us = false, .pinned_bytes = 8'000'000}};
+  const auto json = nlohmann::json::parse(status_as_json(status, 0));
+  CHECK(json["wal_bytes"] == 9'000'000);
+  CHECK(json["wal_readers"][0] ==
+        nlohmann::json{{"pid", 4711}, {"program", "report\x1b[2J"}, {"pinned_bytes", 8'000'000}});
+  CHECK(contains(status_as_text(status, 0),
+                 "WAL           9000000 bytes\n"
+                 "  report\\x1b[2J (pid 4711) keeps a transaction open and pins 8000000 "
+                 "bytes of it\n"));
 }
 
 }  // namespace txbox::relay

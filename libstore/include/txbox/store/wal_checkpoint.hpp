@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <txbox/base/clock.hpp>
+#include <txbox/store/wal_readers.hpp>
 
 namespace txbox::store {
 
@@ -40,6 +42,8 @@ class WalCheckpoint {
 
   /// To be called now and then; mostly a stat of the WAL. Errors: moved, corrupt, disk_full, those of Connection::open.
   Result run(SteadyTime now);
+  /// Who pins the WAL now; nobody as long as it is not large.
+  [[nodiscard]] std::vector<WalReader> readers() const;
 
  private:
   struct State;
