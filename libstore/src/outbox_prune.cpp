@@ -25,7 +25,11 @@ namespace {
 
 constexpr std::int64_t kFirstRows = 100;
 constexpr std::int64_t kFirstPages = 32;
-// Probes into what lies behind young receipts: a stretch of old ones is found once it is this part of the rest.
+// Looked at in one step, where nothing is found: about a millisecond of reading.
+constexpr std::int64_t kLook = 2'000;
+// So many young receipts in a row are looked through; a file whose rows come and go has no more than that.
+constexpr std::int64_t kYoungInRow = 20'000;
+// Probes into what lies behind those: a stretch of old ones is found once it is this part of the rest.
 constexpr std::int64_t kProbes = 64;
 
 /// The outbox refuses DELETE by trigger; the store's own way round it is to have none on its connection meanwhile.
@@ -91,6 +95,7 @@ struct OutboxPruner::State {
   // Where the walk stands.
   Phase phase = Phase::sent;
   std::int64_t walked_through = 0;
+  std::int64_t young_in_row = 0;
   std::int64_t young_through = 0;  ///< Receipts up to here may be young, and the walk goes on.
   std::optional<std::int64_t> oldest_sent_ms;
   std::vector<std::int64_t> ids;  ///< Found in this step.
@@ -101,7 +106,7 @@ struct OutboxPruner::State {
   }
   void next_phase(Phase next) noexcept {
     phase = next;
-    walked_through = young_through = 0;
+    walked_through = young_through = young_in_row = 0;
   }
   /// True when something is to be deleted, or the walk is to go on.
   [[nodiscard]] bool find_sent(const PruneLimits& limits);
@@ -133,12 +138,12 @@ bool OutboxPruner::State::find_sent(const PruneLimits& limits) {
   const ReadTransaction snapshot(db());
   checks.schema_unchanged();
   const std::int64_t through = last_that_may_go();
-  const std::int64_t rows = rows_of(limits);
+  const std::int64_t look = limits.rows > 0 ? limits.rows : kLook;
   std::int64_t seen = 0;
   {
     const ResetGuard guard(receipts);
-    receipts.bind(1, walked_through).bind(2, through).bind(3, rows);
-    while (receipts.step()) {
+    receipts.bind(1, walked_through).bind(2, through).bind(3, look);
+    while (static_cast<std::int64_t>(ids.size()) < rows_of(limits) && receipts.step()) {
       ++seen;
       walked_through = receipts.column_int64(0);
       const std::int64_t sent_at_ms = receipts.column_int64(1);
@@ -148,9 +153,10 @@ bool OutboxPruner::State::find_sent(const PruneLimits& limits) {
         remember_young(sent_at_ms);
     }
   }
+  young_in_row = ids.empty() ? young_in_row + seen : 0;
   if (!ids.empty()) return true;
-  if (seen < rows) return false;
-  return walked_through < young_through || probe_behind(through, limits.sent_before_ms);
+  if (seen < look) return false;
+  return young_in_row < kYoungInRow || walked_through < young_through || probe_behind(through, limits.sent_before_ms);
 }
 
 /// Behind a stretch of young receipts: true when the walk goes on, from the last probe before an old one.

@@ -102,8 +102,10 @@ void ModelRelay::deliver() {
   // Sometimes nothing is heard of it: an unknown outcome, so it stays at the head and goes out again.
   if (random_.below(10) == 0) return;
   const auto arrivals = static_cast<std::int64_t>(broker_.arrived.size());
+  // By a clock that people set forwards and back.
+  const auto sent_at_ms = static_cast<std::int64_t>(1 + random_.below(4));
   receipts_.push_back(
-      {.id = head.id, .nonce_prefix = head.nonce_prefix, .partition = 0, .offset = arrivals, .sent_at_ms = 1});
+      {.id = head.id, .nonce_prefix = head.nonce_prefix, .partition = 0, .offset = arrivals, .sent_at_ms = sent_at_ms});
   queue.pop_front();
   if (queue.empty()) queues_.erase(entry);
 }

@@ -116,7 +116,7 @@ void StoreModel::act_as_person() {
 
 void StoreModel::prune() {
   const bool skipped = random_.below(3) == 0;
-  pruner_->step({.sent_before_ms = kAfterFarFuture,
+  pruner_->step({.sent_before_ms = static_cast<std::int64_t>(random_.below(6)),
                  .skipped_before_ms = skipped ? kAfterFarFuture : 0,
                  .rows = 1 + static_cast<std::int64_t>(random_.below(6))});
 }

@@ -36,9 +36,9 @@ class OutboxPruner {
   ~OutboxPruner();
 
   /// One write transaction at most; what may go is looked for without the write lock. A walk goes from the oldest
-  /// receipt on. Receipts are nearly in the order of time, so it leaves a stretch of young ones, and goes on behind it
-  /// only where one of a few probes finds an old one (rows that were sent late stand among the oldest). The step in
-  /// which nothing is left to do says `more` = false, and the next one begins a new walk.
+  /// receipt on. Receipts are nearly in the order of time, so it leaves a long stretch of young ones, and goes on
+  /// behind it only where one of a few probes finds an old one (rows that were sent late stand among the oldest). The
+  /// step in which nothing is left to do says `more` = false, and the next one begins a new walk.
   PruneStep step(const PruneLimits& limits);
 
  private:
