@@ -21,6 +21,8 @@ if(TXBOX_BUILD_RELAY)
   find_package(CLI11 2.1 REQUIRED)
   find_package(spdlog REQUIRED)
   find_package(tomlplusplus 3.0 REQUIRED)
+  find_package(Microhttpd 0.9.71 REQUIRED)
+  find_package(PrometheusCore REQUIRED)
   # Without it the relay runs as well; only the service manager is told nothing.
   find_package(PkgConfig QUIET)
   if(PkgConfig_FOUND)

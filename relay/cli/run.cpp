@@ -19,6 +19,7 @@
 #include "relay/cli/reload.hpp"
 #include "relay/cli/stop_signals.hpp"
 #include "relay/cli/version.hpp"
+#include "relay/cli/watch_server.hpp"
 #include "relay/config/configuration.hpp"
 #include "relay/config/environment.hpp"
 #include "relay/engine/runner.hpp"
@@ -74,7 +75,10 @@ ExitCode publish(const Settings& flags, const Configuration& configuration) {
   const LogSink& log = made.sink;
   try {
     for (const std::string& warning : configuration.warnings()) log(LogLevel::warning, warning);
+    // Before the relay does anything, so that one that stands by can be looked at too.
+    const WatchServer watch(configuration, liveness, log);
     RunnerOptions options = runner_options(configuration, signals, reload, log);
+    options.board = watch.board();
     options.liveness = liveness;
     options.pulse_interval = manager.interval();
     options.pulse = [&manager](const RunnerPulse& pulse) { manager.tell(pulse, system_clock().steady_now()); };

@@ -147,6 +147,17 @@ void require_runnable(const Configuration& configuration) {
            std::string("[kafka] of the configuration file"));
   }
   if (!configuration.text("timeout").empty() && !configuration.truth("drain")) refuse("--timeout is for --drain");
+  const auto listen = listen_address_of(configuration);
+  if (listen && !listen->is_local() && !configuration.truth("http.allow_any_address")) {
+    refuse("http.listen: " + listen->text() +
+           " can be reached by other machines, and the pages have neither TLS nor a " +
+           "password: give an address of 127.0.0.0/8, [::1] or unix:/PATH, or allow it with --http-any-address " +
+           "(http.allow_any_address = true)");
+  }
+}
+
+std::optional<ListenAddress> listen_address_of(const Configuration& configuration) {
+  return parse_listen_address(configuration.text("http.listen"));
 }
 
 std::vector<std::string> changes_for_next_start(const Configuration& before, const Configuration& after) {

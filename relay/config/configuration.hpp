@@ -9,6 +9,7 @@
 
 #include <txbox/kafka/settings.hpp>
 
+#include "relay/config/listen_address.hpp"
 #include "relay/config/setting.hpp"
 
 namespace txbox::relay {
@@ -59,6 +60,9 @@ class Configuration {
 /// Throws configuration unless a publisher could start with it: a database and a broker are named, and what belongs
 /// together is there together.
 void require_runnable(const Configuration& configuration);
+
+/// Where the pages are to be served; nullopt: nowhere.
+[[nodiscard]] std::optional<ListenAddress> listen_address_of(const Configuration& configuration);
 
 /// The options that differ and need a new start, by name: what a reload cannot change.
 [[nodiscard]] std::vector<std::string> changes_for_next_start(const Configuration& before, const Configuration& after);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "relay/config/duration.hpp"
+#include "relay/config/listen_address.hpp"
 #include "relay/config/size.hpp"
 #include "relay/config/truth.hpp"
 
@@ -19,6 +20,11 @@ std::string header_objection(std::string_view name) {
 std::string window_objection(std::string_view text) {
   const auto bytes = parse_size(std::string(text));
   return bytes && *bytes >= (std::int64_t{1} << 20) ? "" : "at least 1MiB is wanted, so that a large row fits";
+}
+
+std::string listen_objection(std::string_view text) {
+  if (text == "off" || parse_listen_address(text)) return {};
+  return "an address in digits and a port such as 127.0.0.1:9464 or [::1]:9464, unix:/PATH, or off is wanted";
 }
 
 constexpr std::array kOptions{
@@ -76,6 +82,26 @@ constexpr std::array kOptions{
            .standard = "16MiB",
            .help = "Bytes that are given to Kafka's client and not yet acknowledged; bounds the memory in an outage",
            .objection = window_objection},
+    Option{.name = "http.listen",
+           .flag = "--http",
+           .variable = "OUTBOX_RELAY_HTTP",
+           .standard = "off",
+           .help = "Where to serve /metrics, /livez, /readyz, /status.json and a page for people: ADDRESS:PORT such as "
+                   "127.0.0.1:9464, or unix:/PATH",
+           .objection = listen_objection},
+    Option{.name = "http.allow_any_address",
+           .flag = "--http-any-address",
+           .variable = "OUTBOX_RELAY_HTTP_ANY_ADDRESS",
+           .type = OptionType::truth,
+           .standard = "false",
+           .help = "Let http.listen be an address that other machines reach; there is neither TLS nor a password"},
+    Option{.name = "http.allowed_hosts",
+           .variable = "OUTBOX_RELAY_HTTP_ALLOWED_HOSTS",
+           .type = OptionType::list,
+           .standard = "localhost",
+           .example = R"(["localhost"])",
+           .help = "Names under which the pages may be asked for, beside the address itself; others are refused, since "
+                   "a web site could lead its visitors' browsers here by its own name"},
     Option{.name = "log.level",
            .flag = "--log-level",
            .variable = "OUTBOX_RELAY_LOG_LEVEL",

@@ -315,6 +315,12 @@ std::size_t KafkaSide::in_queue() const noexcept {
   return records;
 }
 
+bool KafkaSide::knows_cluster() const {
+  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    return slot.producer && !slot.producer->cluster_id(std::chrono::milliseconds(0)).empty();
+  });
+}
+
 std::vector<event::ConnectionEnded> KafkaSide::take_connection_ends() {
   std::vector<event::ConnectionEnded> ends;
   for (const ProducerKind kind : {ProducerKind::main, ProducerKind::probation}) {

@@ -58,6 +58,7 @@ RunOutcome Runner::State::run() {
   for (const std::string& folder : finder.folders()) watch.add_folder(folder);
   first_scan = now();
   find_files();
+  show_figures();
   while (!stopped) {
     options.liveness->turned(Loop::runner, now());
     wait();
@@ -182,8 +183,10 @@ void Runner::State::serve_timers() {
   }
   if (time < next_housekeeping) return;
   next_housekeeping = time + kHousekeepingInterval;
+  note_answers();
   if (const auto error = kafka.take_client_error()) hint(*error);
   look_after_files();
+  show_figures();
 }
 
 }  // namespace txbox::relay

@@ -12,6 +12,7 @@
 
 #include "relay/engine/core.hpp"
 #include "relay/engine/exit_code.hpp"
+#include "relay/engine/figures.hpp"
 #include "relay/engine/liveness.hpp"
 #include "relay/engine/runner_pulse.hpp"
 
@@ -39,6 +40,7 @@ struct RunnerOptions {
   std::function<std::optional<RunnerChanges>()> take_changes;  ///< Since the last call; must not throw.
   std::function<void(const RunnerPulse&)> pulse;               ///< Called when it changes, and at least so often:
   std::chrono::milliseconds pulse_interval{1'000};
+  std::shared_ptr<FigureBoard> board;  ///< Where the figures go every second; nullptr: none are made.
   CoreOptions core;
   /// Kept up to date by the run; for whoever asks from another thread.
   std::shared_ptr<Liveness> liveness = std::make_shared<Liveness>();

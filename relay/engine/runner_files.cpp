@@ -153,6 +153,7 @@ bool Runner::State::passes_by_itself(const ServedFile& file, ErrorCode code) con
 
 void Runner::State::wait_to_open(DatabaseIndex index, ErrorCode code, const std::string& reason) {
   ServedFile& file = *files[index];
+  file.standby = code == ErrorCode::owned;
   const std::string told = why_waiting(file.path, code, reason);
   if (file.told != told) {
     if (code == ErrorCode::owned)
@@ -179,6 +180,7 @@ void Runner::State::end_file(DatabaseIndex index, const Error& error) {
     say(LogLevel::info, file.path + ": is not there any more, and is served no longer");
   } else {
     const Error named = naming(file.path, error);
+    file.why_ended = named.what();
     // Of one file alone the caller says it, as the reason of the end.
     if (several()) say(LogLevel::error, std::string(named.what()) + "; this file is served no longer");
     const ExitCode code = exit_code_for(named.code());

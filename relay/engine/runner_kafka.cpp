@@ -47,7 +47,11 @@ void Runner::State::serve_topics() {
   describer.take_answers(topic_answers);
   for (TopicAnswer& answer : topic_answers) {
     use_cluster(answer.cluster_id);
-    if (answer.hint) hint(*answer.hint);
+    if (answer.hint) {
+      hint(*answer.hint);
+    } else if (!answer.cluster_id.empty()) {
+      answered_at = now();
+    }
     for (auto& [topic, facts] : answer.topics) {
       // A receipt must name its cluster, so a topic is of no use before the cluster's id is known.
       if (cluster_id.empty() && facts.state == TopicFacts::State::usable) {
@@ -69,6 +73,7 @@ void Runner::State::serve_topics() {
 }
 
 void Runner::State::hint(const kafka::ClientError& error) {
+  if (options.board) note_trouble(error);
   if (const auto text = trouble.words(error, now())) say(LogLevel::warning, *text);
 }
 

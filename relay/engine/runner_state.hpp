@@ -29,8 +29,8 @@
 namespace txbox::relay {
 
 /// What the loop holds, for the parts of it: runner.cpp has the loop itself, runner_files.cpp which files it serves,
-/// runner_kafka.cpp what comes from the brokers, runner_pulse.cpp what is told of it, runner_store.cpp what comes from
-/// the databases, runner_stop.cpp how it ends.
+/// runner_kafka.cpp what comes from the brokers, runner_figures.cpp and runner_pulse.cpp what is told of it,
+/// runner_store.cpp what comes from the databases, runner_stop.cpp how it ends.
 
 using ReadWish = std::variant<command::Read, command::ReadReady, command::Reload>;
 
@@ -71,6 +71,14 @@ struct Runner::State {
   void look_after_files();
   void serve_drain();
   void serve_pulse();
+
+  // runner_figures.cpp
+  void show_figures();
+  void count_rows();
+  void note_answers();
+  void note_trouble(const kafka::ClientError& error);
+  void watch_trouble();
+  [[nodiscard]] FileFigures file_figures(const ServedFile& file) const;
   [[nodiscard]] bool drain_is_done();
   void own_up_to_drain();
 
@@ -176,6 +184,17 @@ struct Runner::State {
   SteadyTime first_scan = SteadyTime::max();
   SteadyTime next_pulse{};
   RunnerPulse pulse;  ///< As it was last told.
+
+  // For the figures.
+  struct TroubleSeen {
+    TroubleFigures figures;
+    SteadyTime heard{};  ///< Last.
+  };
+  std::optional<TroubleSeen> trouble_seen;
+  SteadyTime answered_at{};      ///< When Kafka last did something that it was asked for.
+  std::int64_t sent_before = 0;  ///< By then.
+  bool knows_cluster = false;
+  DatabaseIndex next_counted = 0;
   DatabaseIndex next_witness = 0;
   bool limit_told = false;
   bool memory_released = false;

@@ -27,6 +27,7 @@ void Runner::State::serve_stop() {
     stopping = true;
     stop_deadline = now() + options.grace;
     step(event::StopRequested{});
+    show_figures();
   }
   if (!stopping || now() < stop_deadline) return;
   if (deadline_told) {

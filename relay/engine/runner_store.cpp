@@ -70,10 +70,13 @@ void Runner::State::serve_store() {
     } else if (const auto* marked = std::get_if<event::Marked>(&answer)) {
       if (!is_served(marked->database)) continue;
       files[marked->database]->wake->written();
+      files[marked->database]->row_count.changed();
+      files[marked->database]->last_mark = system_clock().wall_now();
       for_file(marked->database, [&] { step(*marked); });
     } else if (const auto* pruned = std::get_if<event::Pruned>(&answer)) {
       if (!is_served(pruned->database)) continue;
       const bool committed = pruned->step.deleted > 0 || pruned->step.pages > 0;
+      if (committed) files[pruned->database]->row_count.changed();
       if (committed)
         files[pruned->database]->wake->written();
       else
@@ -83,6 +86,7 @@ void Runner::State::serve_store() {
       const auto& released = std::get<event::Released>(answer);
       if (!is_served(released.database)) continue;
       files[released.database]->wake->written();
+      files[released.database]->row_count.changed();
       answered.push_back({released, {}});
     }
   }
@@ -132,6 +136,7 @@ void Runner::State::serve_wakes() {
     for_file(index, [&] {
       try {
         const auto verdict = wake_watch.look(time, database(index).reader().data_version());
+        if (verdict && verdict->changed_by_others) files[index]->row_count.changed();
         if (verdict) step(event::Woken{index, verdict->changed_by_others});
       } catch (const Error& error) {
         if (error.code() != ErrorCode::busy) throw;

@@ -10,6 +10,7 @@
 #include <txbox/store/file_guard.hpp>
 
 #include "relay/engine/open_database.hpp"
+#include "relay/engine/row_count.hpp"
 #include "relay/engine/store_worker.hpp"
 #include "relay/engine/wake_watch.hpp"
 
@@ -39,6 +40,12 @@ struct ServedFile {
   std::optional<WakeWatch> wake;           ///< While serving.
   std::int64_t drain_goal = 0;
   WalSeen wal;  ///< While serving; as it was last told.
+
+  // For the figures.
+  bool standby = false;  ///< While waiting: another relay holds the file.
+  std::string why_ended;
+  RowCount row_count;
+  std::optional<WallTime> last_mark;
 };
 
 }  // namespace txbox::relay

@@ -36,7 +36,9 @@ INSIDE_RELAY = {
     "relay/config/": {"config"},
     "relay/doctor/": {"engine", "doctor"},
     "relay/host/": {"engine", "host"},
-    "relay/cli/": {"engine", "config", "doctor", "cli", "demo", "host"},
+    "relay/http/": {"config", "http"},
+    "relay/metrics/": {"engine", "metrics"},
+    "relay/cli/": {"engine", "config", "doctor", "cli", "demo", "host", "http", "metrics"},
     "relay/demo/": {"engine", "cli", "demo"},
 }
 

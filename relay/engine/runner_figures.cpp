@@ -1,0 +1,109 @@
+// What the loop shows of itself: once a second a copy for whoever serves it, and nothing where nobody does.
+
+#include "relay/engine/runner_state.hpp"
+
+#include <chrono>
+
+#include <txbox/store/outbox_queries.hpp>
+
+namespace txbox::relay {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Counting takes a fraction of a millisecond a file. What is left of them has its turn a second later.
+constexpr auto kCountingAtOnce = 5ms;
+// A client repeats what it cannot do at least every 30 s.
+constexpr auto kTroubleOver = 90s;
+
+FileFigures::Role role_of(const ServedFile& file) noexcept {
+  switch (file.phase) {
+    case ServedFile::Phase::serving: return FileFigures::Role::active;
+    case ServedFile::Phase::waiting: return file.standby ? FileFigures::Role::standby : FileFigures::Role::waiting;
+    case ServedFile::Phase::leaving:
+    case ServedFile::Phase::ended: return FileFigures::Role::ended;
+  }
+  return FileFigures::Role::ended;
+}
+
+}  // namespace
+
+void Runner::State::count_rows() {
+  const SteadyTime until = now() + kCountingAtOnce;
+  for (std::size_t step = 0; step < files.size() && now() < until; ++step) {
+    const DatabaseIndex index = next_counted++ % static_cast<DatabaseIndex>(files.size());
+    RowCount& rows = files[index]->row_count;
+    const SteadyTime began = now();
+    if (!is_served(index) || !rows.is_due(began)) continue;
+    for_file(index, [&] {
+      try {
+        const store::OutboxCounts counts = store::count_outbox(database(index).handle());
+        rows.counted(began, now(), counts);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::busy) throw;
+        rows.put_off(began, now());
+      }
+    });
+  }
+}
+
+/// To be called before newer errors are taken: acknowledgements that came before one say nothing against it.
+void Runner::State::note_answers() {
+  if (!options.board || core.status().sent == sent_before) return;
+  sent_before = core.status().sent;
+  answered_at = now();
+}
+
+/// Nothing tells that a trouble is over, but for what goes well after it.
+void Runner::State::watch_trouble() {
+  if (!trouble_seen) return;
+  const SteadyTime time = now();
+  if (answered_at > trouble_seen->heard || time - trouble_seen->heard > kTroubleOver) trouble_seen.reset();
+}
+
+void Runner::State::note_trouble(const kafka::ClientError& error) {
+  const BrokerTrouble kind = trouble_of(error);
+  const bool same = trouble_seen && trouble_seen->figures.kind == kind;
+  const WallTime since = same ? trouble_seen->figures.since : system_clock().wall_now();
+  trouble_seen = TroubleSeen{{kind, trouble_text(error), since}, now()};
+}
+
+FileFigures Runner::State::file_figures(const ServedFile& file) const {
+  FileFigures figures;
+  figures.db = file.path;
+  figures.role = role_of(file);
+  figures.by_pattern = file.by_pattern;
+  if (figures.role == FileFigures::Role::ended) figures.reason = file.why_ended;
+  if (file.phase == ServedFile::Phase::waiting) figures.reason = file.told;
+  if (file.phase == ServedFile::Phase::serving) figures.counts = file.row_count.counts();
+  figures.last_mark = file.last_mark;
+  return figures;
+}
+
+void Runner::State::show_figures() {
+  if (!options.board) return;
+  count_rows();
+  watch_trouble();
+  if (!knows_cluster) knows_cluster = !cluster_id.empty() || kafka.knows_cluster();
+  auto figures = std::make_shared<RelayFigures>();
+  figures->taken_at = system_clock().wall_now();
+  figures->connected = knows_cluster;
+  figures->stopping = stopping || stopped;
+  figures->files.reserve(files.size());
+  for (const auto& file : files) {
+    // What went away is not there to be looked at; what is in doubt is.
+    if (file->phase == ServedFile::Phase::ended && file->why_ended.empty()) continue;
+    figures->files.push_back(file_figures(*file));
+  }
+  const CoreStatus status = core.status();
+  figures->published = status.sent;
+  figures->in_flight_rows = status.in_flight_rows;
+  figures->in_flight_bytes = status.in_flight_bytes;
+  figures->producer_rebuilds = status.producer_rebuilds;
+  figures->outage = status.outage;
+  if (trouble_seen) figures->trouble = trouble_seen->figures;
+  options.board->put(std::move(figures));
+}
+
+}  // namespace txbox::relay
