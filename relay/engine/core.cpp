@@ -35,6 +35,7 @@ void Core::State::finish_stop() {
 void Core::State::finish_step() {
   watch_outage();
   watch_partitions();
+  watch_clock();
   wake_due();
   for (const DatabaseIndex index : awake) {
     Database& db = *databases[index];

@@ -226,6 +226,7 @@ struct Core::State {
   std::int64_t open_databases = 0;
   std::set<DatabaseIndex> awake;                          ///< Something may be to do for them.
   std::set<std::pair<SteadyTime, DatabaseIndex>> asleep;  ///< The others, by when they are looked at again.
+  std::set<DatabaseIndex> asleep_until_due;               ///< Of those, the ones with scheduled rows.
   TopicTable topics;
   Retention retention;
   std::array<ProducerGuard, 2> producers;
@@ -236,6 +237,7 @@ struct Core::State {
 
   SteadyTime now{};
   WallTime wall{};
+  SteadyTime::duration clock_offset{};  ///< Of the wall clock from the steady one, when it was last seen to be set.
   Commands* out = nullptr;
 
   bool stopping = false;
@@ -275,6 +277,7 @@ struct Core::State {
   void on_closed(DatabaseIndex index);
   void wake(Database& db);
   void wake_due();
+  void watch_clock();
   void let_sleep();
   [[nodiscard]] bool at_rest(const Database& db) const;
   [[nodiscard]] std::chrono::milliseconds floor_interval() const;
@@ -400,6 +403,7 @@ struct Core::State {
     return open_databases > 1 ? std::max<std::int64_t>(1, window / 2) : window;
   }
   void at_due_time(const Database& db, SteadyTime& next) const;
+  void at_clock_look(SteadyTime& next) const;
   [[nodiscard]] SteadyTime next_tick() const;
 };
 

@@ -10,8 +10,12 @@ namespace txbox::relay {
 namespace {
 /// Readings that only the floor timer asks for, in a second: beside many files each has its turn less often.
 constexpr std::int64_t kFloorsASecond = 50;
-/// Far-off times are looked at again now and then: the wall clock may be set, and the sum must not overflow.
+/// Far-off times are looked at again now and then: the sum must not overflow.
 constexpr std::int64_t kLongestWaitMs = 60'000;
+/// The wall clock may be set: so soon it is noticed where rows are scheduled, and by so much it has to move. Below
+/// that, rows are so much late; drift comes to it in time.
+constexpr std::chrono::milliseconds kClockLook{20};
+constexpr std::chrono::milliseconds kClockMove{5};
 }  // namespace
 
 /// The database, made when it is new, and awake from here on.
@@ -49,12 +53,21 @@ void Core::State::on_closed(DatabaseIndex index) {
 void Core::State::wake(Database& db) {
   if (!db.asleep_until) return;
   asleep.erase({*db.asleep_until, db.index});
+  asleep_until_due.erase(db.index);
   db.asleep_until.reset();
   awake.insert(db.index);
 }
 
 void Core::State::wake_due() {
   while (!asleep.empty() && asleep.begin()->first <= now) wake(*databases[asleep.begin()->second]);
+}
+
+/// When a sleeping database is due was reckoned by the offset of the two clocks.
+void Core::State::watch_clock() {
+  const auto offset = wall.time_since_epoch() - now.time_since_epoch();
+  if (std::chrono::abs(offset - clock_offset) < kClockMove) return;
+  clock_offset = offset;
+  while (!asleep_until_due.empty()) wake(*databases[*asleep_until_due.begin()]);
 }
 
 void Core::State::let_sleep() {
@@ -68,6 +81,7 @@ void Core::State::let_sleep() {
     at_due_time(db, until);
     db.asleep_until = until;
     asleep.emplace(until, db.index);
+    if (db.next_due_ms) asleep_until_due.insert(db.index);
     next = awake.erase(next);
   }
 }
@@ -97,6 +111,14 @@ void Core::State::at_due_time(const Database& db, SteadyTime& next) const {
   if (!db.next_due_ms || db.releasing) return;
   const std::int64_t wait_ms = std::clamp<std::int64_t>(*db.next_due_ms - to_ms(wall), 1, kLongestWaitMs);
   next = std::min<SteadyTime>(next, now + std::chrono::milliseconds(wait_ms));
+}
+
+/// While nothing but a time is waited for, somebody has to look whether that was set.
+void Core::State::at_clock_look(SteadyTime& next) const {
+  const bool awake_until_due = std::any_of(awake.begin(), awake.end(), [this](DatabaseIndex index) {
+    return databases[index]->next_due_ms && !databases[index]->releasing;
+  });
+  if (awake_until_due || !asleep_until_due.empty()) next = std::min<SteadyTime>(next, now + kClockLook);
 }
 
 }  // namespace txbox::relay

@@ -132,6 +132,7 @@ SteadyTime Core::State::next_tick() const {
     at_due_time(db, next);
     if (retention.wants(db.prune, to_ms(wall)) && retention.idle()) at(retention.not_before());
   }
+  at_clock_look(next);
   if (handed_rows > 0 && !outage) at(progress_at + options.outage_after);
   if (handed_rows > 0) at(partitions_looked_at + kPartitionLooks);
   for (const ProducerGuard& producer : producers) {

@@ -33,7 +33,8 @@ struct Weather {
   bool scheduled = false;
   bool lost_marks = false;  ///< A mark commits and its answer does not come.
   bool retention = false;
-  bool races = false;  ///< Rows handed over while a refusal is still unread (docs/architecture.md).
+  bool clock_set = false;  ///< The wall clock jumps, forwards and back.
+  bool races = false;      ///< Rows handed over while a refusal is still unread (docs/architecture.md).
 };
 
 /// One relay's life (or several, after crashes) over model stores and a model broker, driven by one seed. The

@@ -30,6 +30,7 @@ void World::draw_weather() {
   weather_.lost_marks = chance(3);
   weather_.races = chance(4);
   weather_.retention = chance(3);
+  weather_.clock_set = chance(4);
   options_.window_rows = static_cast<std::int64_t>(1 + random_.below(chance(2) ? 6 : 40));
   options_.window_bytes = static_cast<std::int64_t>(chance(3) ? 1'000 : 100'000);
   options_.read.rows = static_cast<std::int64_t>(1 + random_.below(10));
@@ -158,6 +159,10 @@ void World::trouble() {
   }
   if (weather_.partitions_close && chance(60)) close_partition();
   if (weather_.people && chance(40)) person();
+  if (weather_.clock_set && chance(60)) {
+    wall_ += std::chrono::milliseconds(random_.below(4'000)) - 2s;
+    trace("--- the clock is set to " + std::to_string(to_ms(wall_)));
+  }
   if (weather_.killers && chance(30)) broker_.flap(*producers_[random_.below(2)]);
   if (weather_.crashes && chance(120)) crash(false);
   if (weather_.power_cuts && chance(200)) crash(true);

@@ -97,6 +97,7 @@ class Crowd {
   std::map<DatabaseIndex, int> readings;
   std::map<DatabaseIndex, std::int64_t> next_row;
   std::deque<command::Mark> marks;
+  std::vector<DatabaseIndex> due;  ///< Of whose scheduled rows some were to be released.
   std::int64_t next_offset = 0;
 
  private:
@@ -104,6 +105,7 @@ class Crowd {
     if (const auto* read = std::get_if<command::Read>(&command)) reading.insert_or_assign(read->database, *read);
     if (const auto* ready = std::get_if<command::ReadReady>(&command)) reading_ready.insert(ready->database);
     if (const auto* mark = std::get_if<command::Mark>(&command)) marks.push_back(*mark);
+    if (const auto* release = std::get_if<command::ReleaseDue>(&command)) due.push_back(release->database);
     const auto* describe = std::get_if<command::Describe>(&command);
     if (describe == nullptr) return;
     for (const std::string& topic : describe->topics) step(event::TopicDescribed{topic, usable_topic()});
@@ -220,6 +222,40 @@ TEST_CASE("a scheduled row of a file at rest is released when it is due") {
   const std::int64_t due = to_ms(crowd.wall) + 5'000;
   crowd.step(opened(1, due));
   CHECK(crowd.core.next_tick() <= crowd.steady + 5s);
+}
+
+TEST_CASE("a clock that is set is noticed within 20 ms where rows are scheduled, in files at rest too") {
+  Crowd crowd(100);
+  crowd.pass(1s);
+  crowd.step(opened(7, to_ms(crowd.wall) + 3'600'000));
+  crowd.read(7, {});
+  crowd.read_ready(7);
+  const auto pass_keeping_pace = [&](std::chrono::milliseconds time) {
+    crowd.wall += time;
+    crowd.pass(time);
+  };
+  pass_keeping_pace(100ms);
+  CHECK(crowd.due.empty());
+  // An hour that has not passed is over.
+  crowd.wall += 1h;
+  REQUIRE(crowd.core.next_tick() <= crowd.steady + 20ms);
+  pass_keeping_pace(20ms);
+  CHECK(crowd.due == std::vector<DatabaseIndex>{7});
+  crowd.due.clear();
+  // The clock goes back: what was due in a moment is due in an hour.
+  crowd.step(event::Released{7, 1, false, to_ms(crowd.wall) + 500, 0});
+  pass_keeping_pace(100ms);
+  crowd.wall -= 1h;
+  pass_keeping_pace(3'599s);
+  CHECK(crowd.due.empty());
+  pass_keeping_pace(2s);
+  CHECK(crowd.due == std::vector<DatabaseIndex>{7});
+}
+
+TEST_CASE("where no row is scheduled nobody looks at the clock") {
+  Crowd crowd(1);
+  crowd.read(0, {});
+  CHECK(crowd.core.next_tick() >= crowd.steady + 500ms);
 }
 
 }  // namespace txbox::test
