@@ -108,7 +108,6 @@ CoreStatus Core::status() const {
   status.possible_duplicates = state.possible_duplicates;
   status.producer_rebuilds = state.producer_rebuilds;
   status.pruned = state.retention.rows();
-  status.last_prune = state.retention.last();
   status.outage = state.outage;
   for (const std::optional<Database>& db : state.databases) {
     status.settled_through.push_back(db ? db->settled_confirmed : 0);

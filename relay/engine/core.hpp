@@ -279,8 +279,7 @@ struct CoreStatus {
   std::int64_t sent = 0;                 ///< Since start.
   std::int64_t possible_duplicates = 0;  ///< Rows sent again after an unknown outcome.
   std::int64_t producer_rebuilds = 0;
-  std::int64_t pruned = 0;             ///< Rows that retention deleted.
-  std::optional<WallTime> last_prune;  ///< When retention last deleted something.
+  std::int64_t pruned = 0;  ///< Rows that retention deleted.
   bool outage = false;
   /// Held rows that are ready, or may become so at once, are still on their way; --drain waits for them too.
   bool ready_pending = false;

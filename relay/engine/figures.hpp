@@ -36,6 +36,8 @@ struct FileFigures {
 
   std::optional<store::OutboxCounts> counts;  ///< Nothing before it was first counted.
   std::optional<WallTime> last_mark;
+  std::int64_t pruned = 0;  ///< Rows that retention deleted, since the start.
+  std::optional<WallTime> last_prune;
 };
 
 struct TroubleFigures {

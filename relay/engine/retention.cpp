@@ -68,7 +68,6 @@ command::Prune Retention::begin(DatabaseIndex database, PruneBook& book, std::in
 void Retention::done(const event::Pruned& event, PruneBook& book, SteadyTime now, WallTime wall) {
   under_way_.reset();
   rows_ += event.step.deleted;
-  if (event.step.deleted > 0) last_ = wall;
   const std::int64_t wall_ms = to_ms(wall);
   not_before_ = now + std::clamp<std::chrono::microseconds>(kPause * event.took, kPauseLeast, kPauseMost);
   if (event.put_off || event.step.more) {

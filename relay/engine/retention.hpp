@@ -38,14 +38,12 @@ class Retention {
   }
 
   [[nodiscard]] std::int64_t rows() const noexcept { return rows_; }
-  [[nodiscard]] std::optional<WallTime> last() const noexcept { return last_; }
 
  private:
   KeepLimits keep_;
   std::optional<DatabaseIndex> under_way_;
   SteadyTime not_before_{};
   std::int64_t rows_ = 0;
-  std::optional<WallTime> last_;
 };
 
 }  // namespace txbox::relay

@@ -78,6 +78,8 @@ FileFigures Runner::State::file_figures(const ServedFile& file) const {
   if (file.phase == ServedFile::Phase::waiting) figures.reason = file.told;
   if (file.phase == ServedFile::Phase::serving) figures.counts = file.row_count.counts();
   figures.last_mark = file.last_mark;
+  figures.pruned = file.pruned;
+  figures.last_prune = file.last_prune;
   return figures;
 }
 

@@ -106,6 +106,7 @@ struct Runner::State {
   void hint(const kafka::ClientError& error);
   void read_one(const ReadWish& wish);
   void answer_one(const PendingRelease& pending);
+  void note_pruned(const event::Pruned& pruned);
   void open_for_core(DatabaseIndex index);
   void take_file_changes();
 

@@ -74,14 +74,7 @@ void Runner::State::serve_store() {
       files[marked->database]->last_mark = system_clock().wall_now();
       for_file(marked->database, [&] { step(*marked); });
     } else if (const auto* pruned = std::get_if<event::Pruned>(&answer)) {
-      if (!is_served(pruned->database)) continue;
-      const bool committed = pruned->step.deleted > 0 || pruned->step.pages > 0;
-      if (committed) files[pruned->database]->row_count.changed();
-      if (committed)
-        files[pruned->database]->wake->written();
-      else
-        files[pruned->database]->wake->nothing_written();
-      for_file(pruned->database, [&] { step(*pruned); });
+      if (is_served(pruned->database)) note_pruned(*pruned);
     } else {
       const auto& released = std::get<event::Released>(answer);
       if (!is_served(released.database)) continue;
@@ -100,6 +93,20 @@ void Runner::State::serve_store() {
       for_file(pending.released.database, [&] { answer_one(pending); });
     }
   }
+}
+
+void Runner::State::note_pruned(const event::Pruned& pruned) {
+  ServedFile& file = *files[pruned.database];
+  if (pruned.step.deleted > 0) {
+    file.pruned += pruned.step.deleted;
+    file.last_prune = system_clock().wall_now();
+    file.row_count.changed();
+  }
+  if (pruned.step.deleted > 0 || pruned.step.pages > 0)
+    file.wake->written();
+  else
+    file.wake->nothing_written();
+  for_file(pruned.database, [&] { step(pruned); });
 }
 
 void Runner::State::answer_one(const PendingRelease& pending) {

@@ -46,6 +46,8 @@ struct ServedFile {
   std::string why_ended;
   RowCount row_count;
   std::optional<WallTime> last_mark;
+  std::int64_t pruned = 0;  ///< Rows that retention deleted.
+  std::optional<WallTime> last_prune;
 };
 
 }  // namespace txbox::relay

@@ -104,6 +104,18 @@ constexpr std::array kMetrics{
                [](const FileFigures& file, const MetricContext&) {
                  return file.last_mark ? Seconds(file.last_mark->time_since_epoch()).count() : 0;
                }},
+    Metric{.name = "txbox_relay_pruned_total",
+           .kind = MetricKind::counter,
+           .labels = "db",
+           .help = "Sent and skipped rows that retention deleted: relay.keep_sent, relay.keep_skipped.",
+           .of_file = [](const FileFigures& file, const MetricContext&) { return number(file.pruned); }},
+    Metric{.name = "txbox_relay_last_prune_timestamp_seconds",
+           .labels = "db",
+           .help = "When retention last deleted rows, since 1970; 0: not since the start.",
+           .of_file =
+               [](const FileFigures& file, const MetricContext&) {
+                 return file.last_prune ? Seconds(file.last_prune->time_since_epoch()).count() : 0;
+               }},
     Metric{.name = "txbox_relay_producer_rebuilds_total",
            .kind = MetricKind::counter,
            .help = "Producers that were replaced after an error.",

@@ -6,6 +6,7 @@ import shutil
 import socket
 import sqlite3
 import stat
+import time
 import unittest
 
 from support import relay_process
@@ -54,6 +55,22 @@ class PagesTest(unittest.TestCase):
         status, headers, _ = pages.ask("/metrics")
         self.assertEqual((status, headers["Content-Type"]), (200, "text/plain; version=0.0.4; charset=utf-8"))
         self.assertEqual((headers["Cache-Control"], headers["X-Content-Type-Options"]), ("no-store", "nosniff"))
+        self.stop()
+
+    def test_what_retention_deletes_is_counted(self):
+        for _ in range(5):
+            self.add("orders")
+        with contextlib.closing(sqlite3.connect(self.db, timeout=20)) as application:
+            application.execute("INSERT INTO outbox_sent SELECT id, substr(nonce, 1, 8), 1, 0, id, 1 FROM outbox")
+            application.execute("UPDATE outbox_progress SET settled_through = 5")
+            application.commit()
+        pages = self.pages("--keep-sent", "1d")
+        wait_until(lambda: pages.metrics().get("txbox_relay_pruned_total", db=self.db) == 4, SECONDS, "four of five")
+        wait_until(
+            lambda: pages.metrics().get("txbox_outbox_rows", db=self.db, state="sent") == 1, SECONDS, "a new count"
+        )
+        pruned_at = pages.metrics().get("txbox_relay_last_prune_timestamp_seconds", db=self.db)
+        self.assertLess(abs(time.time() - pruned_at), SECONDS)
         self.stop()
 
     def test_a_relay_without_a_broker_is_alive_and_not_ready(self):
