@@ -158,7 +158,12 @@ Connection& Connection::operator=(Connection&& other) noexcept {
 
 Connection::~Connection() { sqlite3_close_v2(db_); }
 
-void Connection::release_memory() noexcept { sqlite3_db_release_memory(db_); }
+void Connection::release_memory() {
+  execute(db_, "PRAGMA writable_schema=RESET");
+  release_pages();
+}
+
+void Connection::release_pages() noexcept { sqlite3_db_release_memory(db_); }
 
 void Connection::leave_whole() noexcept { sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr); }
 

@@ -1,6 +1,7 @@
 #include <sqlite3.h>
 
 #include <limits>
+#include <optional>
 #include <unordered_map>
 
 #include <txbox/base/error.hpp>
@@ -52,28 +53,20 @@ std::optional<std::int32_t> partition_of(const Statement& row, int column) {
 
 }  // namespace
 
-struct OutboxReader::State {
-  explicit State(Connection& borrowed)
-      : connection(borrowed),
-        checks(borrowed),
-        wal_sync(borrowed),
-        facts(db(), sql::kSnapshotFacts),
-        read_after(db(), sql::kReadAfter),
-        read_row(db(), sql::kReadRow),
-        receipts(db(), sql::kReceiptsBetween),
-        held(db(), sql::kHeldBetween),
-        ready(db(), sql::kReadyAfter),
-        lane_blocker(db(), sql::kLaneBlockerBetween),
-        held_lanes(db(), sql::kHeldLanes),
-        next_due(db(), sql::kNextDue),
-        waiting_topics(db(), sql::kWaitingTopics),
-        data_version(db(), sql::kDataVersion) {}
+/// What an idle database does without: some 50 KiB once they are prepared.
+struct ReaderStatements {
+  explicit ReaderStatements(sqlite3* db)
+      : facts(db, sql::kSnapshotFacts),
+        read_after(db, sql::kReadAfter),
+        read_row(db, sql::kReadRow),
+        receipts(db, sql::kReceiptsBetween),
+        held(db, sql::kHeldBetween),
+        ready(db, sql::kReadyAfter),
+        lane_blocker(db, sql::kLaneBlockerBetween),
+        held_lanes(db, sql::kHeldLanes),
+        next_due(db, sql::kNextDue),
+        waiting_topics(db, sql::kWaitingTopics) {}
 
-  [[nodiscard]] sqlite3* db() const noexcept { return connection.handle(); }
-
-  Connection& connection;
-  StoreChecks checks;
-  WalSync wal_sync;
   Statement facts;
   Statement read_after;
   Statement read_row;
@@ -84,9 +77,28 @@ struct OutboxReader::State {
   Statement held_lanes;
   Statement next_due;
   Statement waiting_topics;
+};
+
+struct OutboxReader::State {
+  explicit State(Connection& borrowed)
+      : connection(borrowed), checks(borrowed), wal_sync(borrowed), data_version(db(), sql::kDataVersion) {
+    statements.emplace(db());
+  }
+
+  [[nodiscard]] sqlite3* db() const noexcept { return connection.handle(); }
+  /// In a snapshot only after its schema was checked: preparing would but say that a table is missing.
+  [[nodiscard]] ReaderStatements& use() {
+    if (!statements) statements.emplace(db());
+    return *statements;
+  }
+
+  Connection& connection;
+  StoreChecks checks;
+  WalSync wal_sync;
   Statement data_version;
-  Anchor newest_read;  ///< What every snapshot is compared with.
-  Anchor barriered;    ///< newest_read as it was at the last barrier.
+  std::optional<ReaderStatements> statements;  ///< None at rest.
+  Anchor newest_read;                          ///< What every snapshot is compared with.
+  Anchor barriered;                            ///< newest_read as it was at the last barrier.
   std::unordered_map<Lane, LaneWalk> lane_walks;
 
   SnapshotFacts check_snapshot();
@@ -101,6 +113,7 @@ struct OutboxReader::State {
 
 SnapshotFacts OutboxReader::State::check_snapshot() {
   checks.schema_unchanged();
+  Statement& facts = use().facts;
   const ResetGuard guard(facts);
   facts.bind(1, newest_read.id);
   if (!facts.step()) throw Error(ErrorCode::schema_differs, "outbox_progress is empty: run `outbox-relay init`");
@@ -141,6 +154,7 @@ void OutboxReader::State::append(const Statement& source, RowBatch& out) const {
 }
 
 void OutboxReader::State::note_receipts(RowBatch& out) {
+  Statement& receipts = use().receipts;
   const ResetGuard guard(receipts);
   receipts.bind(1, out.rows_.front().id).bind(2, out.rows_.back().id);
   auto row = out.rows_.begin();
@@ -157,6 +171,7 @@ void OutboxReader::State::note_receipts(RowBatch& out) {
 }
 
 void OutboxReader::State::note_held(RowBatch& out) {
+  Statement& held = use().held;
   const ResetGuard guard(held);
   held.bind(1, out.rows_.front().id).bind(2, out.rows_.back().id);
   auto row = out.rows_.begin();
@@ -178,6 +193,7 @@ void OutboxReader::State::note_held(RowBatch& out) {
 bool OutboxReader::State::stands_behind_another(Lane lane, std::int64_t id) {
   LaneWalk& walk = lane_walks[lane];
   if (walk.blocked) return true;
+  Statement& lane_blocker = use().lane_blocker;
   const ResetGuard guard(lane_blocker);
   lane_blocker.bind(1, lane).bind(2, walk.looked_through).bind(3, id);
   walk.blocked = lane_blocker.step();
@@ -200,10 +216,11 @@ std::vector<LaneLoad> OutboxReader::held_lanes() {
   state_->checks.file_in_place();
   const ReadTransaction snapshot(state_->db());
   state_->check_snapshot();
-  const ResetGuard guard(state_->held_lanes);
+  Statement& held_lanes = state_->use().held_lanes;
+  const ResetGuard guard(held_lanes);
   std::vector<LaneLoad> loads;
-  while (state_->held_lanes.step()) {
-    loads.push_back({.lane = state_->held_lanes.column_int64(0), .held = state_->held_lanes.column_int64(1)});
+  while (held_lanes.step()) {
+    loads.push_back({.lane = held_lanes.column_int64(0), .held = held_lanes.column_int64(1)});
   }
   return loads;
 }
@@ -216,7 +233,7 @@ ReadResult OutboxReader::read_after(std::int64_t after, const ReadLimits& limits
   ReadResult result{.exhausted = true, .newest_id = facts.newest_id};
   if (facts.newest_id <= after) return result;
   {
-    Statement& source = state_->read_after;
+    Statement& source = state_->use().read_after;
     const ResetGuard guard(source);
     source.bind(1, after);
     std::int64_t bytes = 0;
@@ -243,7 +260,8 @@ ReadResult OutboxReader::read_ready(std::int64_t after, std::int64_t scanned_thr
   const SnapshotFacts facts = state_->check_snapshot();
   ReadResult result{.exhausted = true, .newest_id = facts.newest_id};
   state_->lane_walks.clear();
-  Statement& ready = state_->ready;
+  Statement& ready = state_->use().ready;
+  Statement& read_row = state_->use().read_row;
   const ResetGuard guard(ready);
   ready.bind(1, after).bind(2, scanned_through);
   std::int64_t bytes = 0;
@@ -255,10 +273,10 @@ ReadResult OutboxReader::read_ready(std::int64_t after, std::int64_t scanned_thr
     const std::int64_t id = ready.column_int64(0);
     const std::optional<Lane> lane = ready.column_optional(2);
     if (lane && state_->stands_behind_another(*lane, id)) continue;
-    const ResetGuard row_guard(state_->read_row);
-    state_->read_row.bind(1, id);
-    if (!state_->read_row.step()) continue;
-    state_->append(state_->read_row, out);
+    const ResetGuard row_guard(read_row);
+    read_row.bind(1, id);
+    if (!read_row.step()) continue;
+    state_->append(read_row, out);
     OutboxRow& row = out.rows_.back();
     if (note_nonce_prefix(ready.column_bytes(1)) != row.nonce_prefix) {
       state_->checks.throw_restored("the held row " + std::to_string(id) + " belongs to another row");
@@ -278,15 +296,17 @@ ReadResult OutboxReader::read_ready(std::int64_t after, std::int64_t scanned_thr
 
 std::optional<std::int64_t> OutboxReader::next_due_ms() {
   state_->checks.file_in_place();
-  const ResetGuard guard(state_->next_due);
-  return state_->next_due.step() ? state_->next_due.column_optional(0) : std::nullopt;
+  Statement& next_due = state_->use().next_due;
+  const ResetGuard guard(next_due);
+  return next_due.step() ? next_due.column_optional(0) : std::nullopt;
 }
 
 std::vector<std::string> OutboxReader::waiting_topics() {
   state_->checks.file_in_place();
-  const ResetGuard guard(state_->waiting_topics);
+  Statement& waiting_topics = state_->use().waiting_topics;
+  const ResetGuard guard(waiting_topics);
   std::vector<std::string> topics;
-  while (state_->waiting_topics.step()) topics.emplace_back(state_->waiting_topics.column_text(0));
+  while (waiting_topics.step()) topics.emplace_back(waiting_topics.column_text(0));
   return topics;
 }
 
@@ -296,8 +316,26 @@ void OutboxReader::barrier() {
 }
 
 std::int64_t OutboxReader::data_version() {
-  const ResetGuard guard(state_->data_version);
-  return state_->data_version.step() ? state_->data_version.column_int64(0) : 0;
+  std::int64_t version = 0;
+  {
+    const ResetGuard guard(state_->data_version);
+    if (state_->data_version.step()) version = state_->data_version.column_int64(0);
+  }
+  // The first page alone is at once a run of pages.
+  if (!state_->statements) state_->connection.release_pages();
+  return version;
+}
+
+OutboxReader::Version OutboxReader::version() {
+  const StoreChecks::FileTimes file = state_->checks.file_in_place();
+  return {data_version(), file.bytes, file.changed_at_ns};
+}
+
+void OutboxReader::rest() {
+  state_->lane_walks = {};
+  state_->statements.reset();
+  state_->checks.rest();
+  state_->connection.release_memory();
 }
 
 OutboxReader::Anchor OutboxReader::anchor() const noexcept { return state_->barriered; }

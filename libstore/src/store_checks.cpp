@@ -49,7 +49,7 @@ void StoreChecks::side_files_in_place() const {
   }
 }
 
-void StoreChecks::file_in_place() {
+StoreChecks::FileTimes StoreChecks::file_in_place() {
   int moved = 0;
   const int code = sqlite3_file_control(connection_.handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
   if (code != SQLITE_OK) throw_sqlite_error(connection_.handle(), code, "asking whether the file was moved");
@@ -58,8 +58,10 @@ void StoreChecks::file_in_place() {
   side_files_in_place();
   // The pages that the WAL or the cache still have would hide it. A database in WAL mode has at least its first page.
   struct stat status {};
-  if (::stat(connection_.path().c_str(), &status) == 0 && status.st_size == 0)
-    throw Error(ErrorCode::corrupt, connection_.path() + ": the file was emptied while open");
+  if (::stat(connection_.path().c_str(), &status) != 0) return {};
+  if (status.st_size == 0) throw Error(ErrorCode::corrupt, connection_.path() + ": the file was emptied while open");
+  constexpr std::int64_t kNanoseconds = 1'000'000'000;
+  return {.bytes = status.st_size, .changed_at_ns = status.st_mtim.tv_sec * kNanoseconds + status.st_mtim.tv_nsec};
 }
 
 void StoreChecks::schema_unchanged() {

@@ -22,11 +22,19 @@ class StoreChecks {
 
   /// Throws moved when the path no longer leads to the open file, or to the open -wal and -shm, and corrupt when
   /// the file was emptied. Comes before every snapshot and write: what is written into a deleted file is lost.
-  void file_in_place();
+  /// What it saw of the file is the answer.
+  struct FileTimes {
+    std::int64_t bytes = 0;
+    std::int64_t changed_at_ns = 0;
+  };
+  FileTimes file_in_place();
 
   /// REQUIRES: a transaction is open. Throws schema_newer or schema_differs where the schema has changed since
   /// the last call that passed; costs two small reads when it has not.
   void schema_unchanged();
+
+  /// Drops what the next check makes again.
+  void rest() noexcept { declared_version_.reset(); }
 
   [[noreturn]] void throw_restored(const std::string& why) const;
 

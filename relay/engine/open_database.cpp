@@ -19,6 +19,9 @@ using namespace std::chrono_literals;
 // waits no other file is served, so what lasts longer is tried again.
 constexpr auto kReadDeadline = 20ms;
 
+// Of so many looks at a file that sleeps one is a reading in full, whatever the others could miss.
+constexpr int kLooksAsleep = 30;
+
 constexpr char kAdoptHint[] = "; if this file shall be published from now on, run `outbox-relay adopt --db FILE`";
 
 }  // namespace
@@ -81,26 +84,39 @@ bool OpenDatabase::compare_witness() {
   return false;
 }
 
-bool OpenDatabase::rest() noexcept {
-  if (std::exchange(used_, false)) {
-    resting_ = false;
-    return false;
-  }
-  if (std::exchange(resting_, true)) return false;
-  connection_.release_memory();
+bool OpenDatabase::rest() {
+  if (std::exchange(used_, false) || asleep_) return false;
+  sleep();
   return true;
 }
 
+void OpenDatabase::sleep() {
+  reader_.rest();
+  asleep_ = true;
+  looks_asleep_ = 0;
+}
+
+/// The floor timer's readings of a file that sleeps: a reading in full would wake it, a millisecond's work.
+std::optional<store::ReadResult> OpenDatabase::nothing_new(std::int64_t after) {
+  if (!asleep_ || after < newest_id_ || ++looks_asleep_ >= kLooksAsleep) return std::nullopt;
+  if (reader_.version() != read_version_) return std::nullopt;
+  return store::ReadResult{.exhausted = true, .newest_id = newest_id_};
+}
+
 store::ReadResult OpenDatabase::read_after(const command::Read& wish, store::RowBatch& out) {
-  used_ = true;
   out.clear();
+  if (const auto known = nothing_new(wish.after)) return *known;
+  wake();
+  // Before the snapshot: what is committed in between is new the next time.
+  read_version_ = reader_.version();
   const store::ReadResult result = reader_.read_after(wish.after, wish.limits, out);
+  newest_id_ = result.newest_id;
   make_durable(out, result);
   return result;
 }
 
 store::ReadResult OpenDatabase::read_ready(const command::ReadReady& wish, store::RowBatch& out) {
-  used_ = true;
+  wake();
   out.clear();
   const store::ReadResult result = reader_.read_ready(wish.after, wish.scanned_through, wish.limits, out);
   make_durable(out, result);

@@ -39,17 +39,23 @@ class OpenDatabase {
   [[nodiscard]] sqlite3* handle() const noexcept { return connection_.handle(); }
   [[nodiscard]] const store::WitnessFile& witness_file() const noexcept { return witness_file_; }
   [[nodiscard]] store::OutboxReader& reader() noexcept {
-    used_ = true;
+    wake();
     return reader_;
   }
+  /// False from sleep() to the next reading that finds anything new.
+  [[nodiscard]] bool awake() const noexcept { return !asleep_; }
+  /// PRAGMA data_version; wakes nothing.
+  [[nodiscard]] std::int64_t data_version() { return reader_.data_version(); }
   [[nodiscard]] const store::FileIdentity& file() const noexcept { return file_; }
 
   /// Reads rows for the core, durable when this returns: nothing may be produced that a power cut could undo.
   store::ReadResult read_after(const command::Read& wish, store::RowBatch& out);
   store::ReadResult read_ready(const command::ReadReady& wish, store::RowBatch& out);
 
-  /// To be called now and then: gives memory back, and answers true, when nothing was read since the last call.
-  bool rest() noexcept;
+  /// To be called now and then: sleep(), and true, when nothing was read since the last call.
+  bool rest();
+  /// Gives memory back; the next reading that finds anything new takes it again.
+  void sleep();
 
   /// At an end without doubt: see Connection::leave_whole().
   void leave_whole() noexcept { connection_.leave_whole(); }
@@ -66,6 +72,11 @@ class OpenDatabase {
   void compare_home();
   [[nodiscard]] store::Witness witness() const;
   [[nodiscard]] bool compare_witness();  ///< True at the first run.
+  void wake() noexcept {
+    used_ = true;
+    asleep_ = false;
+  }
+  [[nodiscard]] std::optional<store::ReadResult> nothing_new(std::int64_t after);
   void make_durable(const store::RowBatch& batch, const store::ReadResult& result);
 
   std::string path_;
@@ -74,8 +85,11 @@ class OpenDatabase {
   store::FileIdentity file_;
   store::WitnessFile witness_file_;
   store::OutboxReader reader_;
-  bool used_ = true;                  ///< Since the last rest().
-  bool resting_ = false;              ///< Its memory was given back, and nothing was read since.
+  bool used_ = true;                           ///< Since the last rest().
+  bool asleep_ = false;                        ///< Its memory was given back, and nothing was read since.
+  store::OutboxReader::Version read_version_;  ///< From before the last reading.
+  std::int64_t newest_id_ = -1;                ///< As the last reading found it.
+  int looks_asleep_ = 0;
   std::int64_t durable_through_ = 0;  ///< Every row up to this id was in the file at the last barrier.
   std::int64_t witness_there_ = -1;   ///< Anchor of the witness that was found, where it needs no change.
   std::int64_t witnessed_ = -1;       ///< Anchor of the witness that was taken last.

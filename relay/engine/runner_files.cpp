@@ -96,7 +96,7 @@ void Runner::State::open_file(DatabaseIndex index) {
     if (is_served_elsewhere(index)) return;
     if (!take_lock(file)) return wait_to_open(index, ErrorCode::owned, {});
     file.database = OpenDatabase::open({file.path, options.state_directory}, options.log);
-    file.wake.emplace(file.database->reader().data_version());
+    file.wake.emplace(file.database->data_version());
     open_for_core(index);
   } catch (const Error& error) {
     if (file.phase == ServedFile::Phase::serving || !passes_by_itself(file, error.code())) {

@@ -108,6 +108,7 @@ struct Runner::State {
   void answer_one(const PendingRelease& pending);
   void note_pruned(const event::Pruned& pruned);
   void open_for_core(DatabaseIndex index);
+  void note_awake(DatabaseIndex index);
   void take_file_changes();
 
   // runner_files.cpp
@@ -197,6 +198,8 @@ struct Runner::State {
   bool knows_cluster = false;
   DatabaseIndex next_counted = 0;
   DatabaseIndex next_witness = 0;
+  std::deque<DatabaseIndex> awake;  ///< Files that were read, in the order in which they woke; some sleep again.
+  std::set<DatabaseIndex> known_awake;
   bool limit_told = false;
   bool memory_released = false;
   SteadyTime next_trim = now() + std::chrono::seconds(5);

@@ -11,6 +11,7 @@ namespace txbox::relay {
 namespace {
 using namespace std::chrono_literals;
 constexpr auto kReadRetry = 100ms;
+constexpr std::size_t kAwakeMost = 128;
 }  // namespace
 
 Error naming(const std::string& path, const Error& error) {
@@ -31,6 +32,19 @@ void Runner::State::take_file_changes() {
   for (const DatabaseIndex index : file_changes.replaced) {
     if (is_served(index)) for_file(index, [&] { step(event::Woken{index, false}); });
   }
+}
+
+/// An awake file takes 300 KiB: where more than a few are read in turn, the first ones sleep again.
+void Runner::State::note_awake(DatabaseIndex index) {
+  if (!known_awake.insert(index).second) return;
+  awake.push_back(index);
+  if (awake.size() <= kAwakeMost) return;
+  const DatabaseIndex first = awake.front();
+  awake.pop_front();
+  known_awake.erase(first);
+  if (!is_served(first)) return;
+  for_file(first, [&] { database(first).sleep(); });
+  memory_released = true;
 }
 
 void Runner::State::open_for_core(DatabaseIndex index) {
@@ -55,6 +69,7 @@ void Runner::State::open_for_core(DatabaseIndex index) {
     ++serving_count;
   }
   step(opened);
+  note_awake(index);
 }
 
 void Runner::State::serve_store() {
@@ -142,7 +157,7 @@ void Runner::State::serve_wakes() {
     if (wake_watch.next_look() > time) continue;
     for_file(index, [&] {
       try {
-        const auto verdict = wake_watch.look(time, database(index).reader().data_version());
+        const auto verdict = wake_watch.look(time, database(index).data_version());
         if (verdict && verdict->changed_by_others) files[index]->row_count.changed();
         if (verdict) step(event::Woken{index, verdict->changed_by_others});
       } catch (const Error& error) {
@@ -172,6 +187,7 @@ void Runner::State::serve_reads() {
   for_file(index, [&] {
     try {
       read_one(read.wish);
+      if (database(index).awake()) note_awake(index);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::busy) throw;
       read.not_before = now() + kReadRetry;

@@ -41,8 +41,12 @@ class Connection {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Changes how long later statements wait for the lock.
   void set_busy_deadline(std::chrono::milliseconds deadline) noexcept;
-  /// Gives the page cache back, of a connection that will not be used for a while.
-  void release_memory() noexcept;
+  /// Gives the page cache and the parsed schema back, of a connection that will not be used for a while; the next
+  /// statement that needs a table reads the schema again. REQUIRES: no transaction is open. Source:
+  /// https://www.sqlite.org/pragma.html#pragma_writable_schema (RESET).
+  void release_memory();
+  /// Gives the page cache back.
+  void release_pages() noexcept;
   /// For a file that is in no doubt: closing its last connection then merges the WAL into it, as SQLite does by
   /// itself, so that a file at rest is one piece. Without it (and the purpose `create`) closing changes nothing.
   void leave_whole() noexcept;

@@ -112,6 +112,21 @@ class OutboxReader {
   /// PRAGMA data_version: moves when another connection committed. Cheap.
   [[nodiscard]] std::int64_t data_version();
 
+  /// What moves when anybody writes to the file, by SQLite or past it.
+  struct Version {
+    std::int64_t data_version = 0;
+    std::int64_t file_bytes = 0;
+    std::int64_t changed_at_ns = 0;
+    friend bool operator==(const Version&, const Version&) = default;
+  };
+  /// Needs nothing that rest() gives back, and leaves nothing in memory at rest. Checks HAS_MOVED.
+  [[nodiscard]] Version version();
+
+  /// Gives back all memory that a database at rest can do without: prepared statements, the parsed schema, cached
+  /// pages, together some 200 KiB. data_version() needs none of them; the next other call makes them again, in about a
+  /// millisecond. Throws failure when memory runs out.
+  void rest();
+
   /// The newest row that was read and barriered; the witness file holds the same.
   struct Anchor {
     std::int64_t id = 0;
