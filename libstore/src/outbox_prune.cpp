@@ -229,11 +229,12 @@ std::int64_t OutboxPruner::State::delete_found(bool sent, std::int64_t before_ms
     run(delete_row, id);
     run(sent ? delete_receipt : delete_held, id);
   }
+  const std::chrono::microseconds work = since(begin);
   TXBOX_FAILPOINT("prune:before-commit");
   transaction.commit();
   walked_through = passed;
   const auto deleted = static_cast<std::int64_t>(ids.size());
-  rows_chunk.took(deleted, since(begin));
+  rows_chunk.took(deleted, work);
   return deleted;
 }
 
@@ -256,8 +257,9 @@ std::int64_t OutboxPruner::State::give_pages_back() {
   const std::int64_t pages = std::min(free_pages.to_give_back(), pages_chunk.size());
   if (pages == 0) return 0;
   free_pages.give_back(pages);
+  const std::chrono::microseconds work = since(begin);
   transaction.commit();
-  pages_chunk.took(pages, since(begin));
+  pages_chunk.took(pages, work);
   return pages;
 }
 

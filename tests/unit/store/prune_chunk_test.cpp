@@ -27,12 +27,28 @@ TEST_CASE("a chunk comes to hold the lock for about as long as it should") {
   }
 }
 
-TEST_CASE("a chunk that held the lock for too long is cut at once") {
+TEST_CASE("rows that cost more make chunks smaller, and one slow step alone does not") {
   PruneChunk chunk(1'000);
-  chunk.took(1'000, 100ms);
-  CHECK(chunk.size() == 30);
-  chunk.took(30, 10s);
+  chunk.took(1'000, 2ms);
+  chunk.took(chunk.size(), 10ms);
+  CHECK(chunk.size() == 1'000);
+  for (int step = 0; step < 3; ++step) chunk.took(chunk.size(), chunk.size() * 100us);
+  CHECK(chunk.size() == PruneChunk::kTarget / 100us);
+  for (int step = 0; step < 3; ++step) chunk.took(chunk.size(), chunk.size() * 1s);
   CHECK(chunk.size() == PruneChunk::kLeast);
+}
+
+TEST_CASE("a step that took far too long is followed by a smaller one at once") {
+  PruneChunk chunk(1'000);
+  chunk.took(1'000, 2ms);
+  chunk.took(1'000, 50ms);
+  CHECK(chunk.size() == 500);
+}
+
+TEST_CASE("what a transaction costs by itself does not hold chunks down to the least") {
+  PruneChunk chunk(PruneChunk::kLeast);
+  for (int step = 0; step < 40; ++step) chunk.took(chunk.size(), 300us + 5us * chunk.size());
+  CHECK(chunk.size() > 200);
 }
 
 TEST_CASE("a chunk grows by half at most, and not after a step that found little") {
