@@ -1,9 +1,13 @@
 #include "connection_watch.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
 #include <sys/eventfd.h>
+
+#include "property_rules.hpp"
 
 namespace txbox::kafka {
 namespace {
@@ -12,13 +16,16 @@ using namespace std::chrono_literals;
 
 constexpr const char* kName = "txbox";
 /// A connection that lived longer did not die of the first thing that was sent over it.
-constexpr auto kSoon = 5s;
+constexpr std::chrono::milliseconds kSoon = 5s;
 /// Ends that nobody takes are not worth memory.
 constexpr std::size_t kEndsMax = 1'000;
 
 }  // namespace
 
 void ConnectionWatch::watch(rd_kafka_conf_t* configuration) {
+  // The client itself ends a connection on which a request waited for that long: a slow broker closes nothing.
+  const std::chrono::milliseconds patience{std::atoll(value_of(configuration, "socket.timeout.ms").c_str())};
+  soon_ = std::min(kSoon, patience / 2);
   rd_kafka_conf_interceptor_add_on_new(configuration, kName, on_new, this);
 }
 
@@ -48,7 +55,7 @@ void ConnectionWatch::changed(std::string broker, std::string_view state) {
   }
   if (state != "DOWN") return;
   const bool was_up = std::exchange(connection.up, false);
-  if (was_up && now - connection.up_since > kSoon) return;
+  if (was_up && now - connection.up_since > soon_) return;
   if (ends_.size() < kEndsMax) ends_.push_back({.broker = std::move(broker), .came_up = was_up});
   eventfd_write(wake_, 1);
 }

@@ -37,7 +37,8 @@ class ConnectionWatch {
   void changed(std::string broker, std::string_view state);
 
   int wake_;
-  std::mutex mutex_;  ///< librdkafka's broker threads tell of their own connections.
+  std::chrono::milliseconds soon_{0};  ///< A connection that lived longer did not die of what was sent first.
+  std::mutex mutex_;                   ///< librdkafka's broker threads tell of their own connections.
   std::map<std::string, Connection> connections_;
   std::vector<ConnectionEnd> ends_;
 };

@@ -63,6 +63,14 @@ void MockCluster::fail_produce(int error, std::size_t count) {
   rd_kafka_mock_push_request_errors_array(state_->cluster.get(), kProduceRequest, errors.size(), errors.data());
 }
 
+void MockCluster::delay_produce(std::int32_t broker, int ms, std::size_t count) {
+  for (; count > 0; --count) {
+    require(rd_kafka_mock_broker_push_request_error_rtts(state_->cluster.get(), broker, kProduceRequest, 1,
+                                                         RD_KAFKA_RESP_ERR_NO_ERROR, ms),
+            "delay answers of broker " + std::to_string(broker));
+  }
+}
+
 void MockCluster::set_leader(const std::string& topic, std::int32_t partition, std::int32_t broker) {
   require(rd_kafka_mock_partition_set_leader(state_->cluster.get(), topic.c_str(), partition, broker),
           "set the leader of a partition of " + topic);

@@ -39,16 +39,30 @@ constexpr std::array kDefaults{
 /// The ranges that librdkafka documents for these properties.
 constexpr std::int64_t kBytesMin = 1'000;
 constexpr std::int64_t kBytesMax = 1'000'000'000;
+/// librdkafka's default.
+constexpr std::size_t kQueueKbytesLeast = 1'048'576;
 
-/// Lowers `property` to `limit` unless it is lower already: a user may ask for less than a topic allows, not for more.
-void lower_to(rd_kafka_conf_t* configuration, const std::string& property, std::int64_t limit) {
+std::int64_t number_of(const rd_kafka_conf_t* configuration, const std::string& property) {
   std::array<char, 32> text{};
   std::size_t size = text.size();
   if (rd_kafka_conf_get(configuration, property.c_str(), text.data(), &size) != RD_KAFKA_CONF_OK) {
     throw Error(ErrorCode::configuration, "kafka property " + property + ": librdkafka does not tell its value");
   }
-  const std::int64_t current = std::atoll(text.data());
+  return std::atoll(text.data());
+}
+
+/// Lowers `property` to `limit` unless it is lower already: a user may ask for less than a topic allows, not for more.
+void lower_to(rd_kafka_conf_t* configuration, const std::string& property, std::int64_t limit) {
+  const std::int64_t current = number_of(configuration, property);
   set_property(configuration, property, std::to_string(std::min(current, std::clamp(limit, kBytesMin, kBytesMax))));
+}
+
+/// The other way round: what is in flight is bounded by the relay's window, and a queue that cannot hold that is full
+/// at a slow broker, where no waiting helps.
+void raise_to(rd_kafka_conf_t* configuration, const std::string& property, std::size_t least) {
+  const auto bounded = std::clamp<std::size_t>(least, 1, static_cast<std::size_t>(std::numeric_limits<int>::max()));
+  const std::int64_t current = number_of(configuration, property);
+  set_property(configuration, property, std::to_string(std::max(current, static_cast<std::int64_t>(bounded))));
 }
 
 void set_limits(rd_kafka_conf_t* configuration, const ProducerOptions& options) {
@@ -86,6 +100,8 @@ ConfigurationHandle producer_configuration(const ProducerOptions& options) {
       std::clamp<std::size_t>(options.window_records, 1, static_cast<std::size_t>(std::numeric_limits<int>::max()));
   set_property(configuration.get(), "queue.buffering.max.messages", std::to_string(queue_records));
   for (const auto& [property, value] : options.properties) set_property(configuration.get(), property, value);
+  raise_to(configuration.get(), "queue.buffering.max.messages", options.window_records);
+  raise_to(configuration.get(), "queue.buffering.max.kbytes", std::max(kQueueKbytesLeast, options.window_bytes >> 10));
   set_limits(configuration.get(), options);
   // Log lines wait in the main queue and are served by poll(): the sink is called from the caller's thread only.
   set_property(configuration.get(), "log.queue", "true");

@@ -33,6 +33,7 @@ kafka::ProducerOptions producer_options(const RunnerOptions& options) {
   kafka::ProducerOptions producer;
   producer.properties = options.kafka;
   producer.window_records = 2 * static_cast<std::size_t>(options.core.window_rows);
+  producer.window_bytes = 2 * static_cast<std::size_t>(options.core.window_bytes);
   producer.log = options.log;
   return producer;
 }

@@ -60,6 +60,18 @@ TEST_CASE("the queue holds the window") {
   CHECK(value_of(producer_configuration(options), "queue.buffering.max.messages") == "1");
 }
 
+TEST_CASE("a queue smaller than the window is made as large, a larger one stays") {
+  ProducerOptions options =
+      options_with({{"queue.buffering.max.messages", "100"}, {"queue.buffering.max.kbytes", "1"}});
+  options.window_records = 4'321;
+  CHECK(value_of(producer_configuration(options), "queue.buffering.max.messages") == "4321");
+  CHECK(value_of(producer_configuration(options), "queue.buffering.max.kbytes") == "1048576");
+  options.window_bytes = std::size_t{3} << 30;
+  CHECK(value_of(producer_configuration(options), "queue.buffering.max.kbytes") == "3145728");
+  options.properties = {{"bootstrap.servers", "localhost"}, {"queue.buffering.max.messages", "9999"}};
+  CHECK(value_of(producer_configuration(options), "queue.buffering.max.messages") == "9999");
+}
+
 TEST_CASE("a batch never exceeds the smallest topic limit, whatever the user wishes") {
   ProducerOptions options = options_with({{"batch.size", "500000"}});
   options.batch_bytes_max = 100'000;

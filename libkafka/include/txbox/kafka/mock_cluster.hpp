@@ -18,6 +18,8 @@ class MockCluster {
   void create_topic(const std::string& topic, int partitions);
   /// The next `count` Produce requests are answered with this rd_kafka_resp_err_t.
   void fail_produce(int error, std::size_t count);
+  /// The next `count` Produce requests to that broker are carried out and answered only after `ms`.
+  void delay_produce(std::int32_t broker, int ms, std::size_t count);
   /// -1: the partition has no leader from now on.
   void set_leader(const std::string& topic, std::int32_t partition, std::int32_t broker);
   void set_broker_down(std::int32_t broker, bool down);

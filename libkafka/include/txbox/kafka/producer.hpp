@@ -53,9 +53,11 @@ struct ProducerOptions {
   Properties properties;  ///< Come after our defaults; checked as check_producer_properties() does.
   /// The probation producer: batch.num.messages=1, so that a refusal names its record.
   bool one_record_a_batch = false;
-  std::int64_t batch_bytes_max = 0;      ///< Smallest topic limit: batch.size must not exceed it; 0 leaves the default.
-  std::int64_t message_bytes_max = 0;    ///< Largest topic limit: message.max.bytes; 0 leaves the default.
-  std::size_t window_records = 100'000;  ///< Sizes librdkafka's queue so that the relay's own window is the bound.
+  std::int64_t batch_bytes_max = 0;    ///< Smallest topic limit: batch.size must not exceed it; 0 leaves the default.
+  std::int64_t message_bytes_max = 0;  ///< Largest topic limit: message.max.bytes; 0 leaves the default.
+  /// Size librdkafka's queue, whatever the properties say, so that the relay's own window is the bound.
+  std::size_t window_records = 100'000;
+  std::size_t window_bytes = 0;
   LogSink log;
 };
 
