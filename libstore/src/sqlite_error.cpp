@@ -12,12 +12,15 @@ namespace {
 ErrorCode error_code_of(int code, std::string_view text) noexcept {
   if (code == SQLITE_BUSY_SNAPSHOT) return ErrorCode::stale_snapshot;
   if (code == SQLITE_READONLY_DBMOVED) return ErrorCode::moved;
+  // The -shm takes its space before it is used, and a full disk is told apart from a broken one only by this.
+  if (code == SQLITE_IOERR_SHMSIZE) return ErrorCode::disk_full;
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     // The WAL's own locks were contended for seconds, which passes like any other lock.
     case SQLITE_PROTOCOL: return ErrorCode::busy;
     case SQLITE_FULL: return ErrorCode::disk_full;
+    case SQLITE_READONLY: return ErrorCode::unsupported_file;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_IOERR: return ErrorCode::corrupt;

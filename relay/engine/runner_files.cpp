@@ -9,6 +9,8 @@
 #include <txbox/base/backoff.hpp>
 #include <txbox/store/file_guard.hpp>
 
+#include "relay/engine/passes_by_waiting.hpp"
+
 namespace txbox::relay {
 
 namespace {
@@ -138,10 +140,8 @@ bool Runner::State::take_lock(ServedFile& file) const {
 }
 
 bool Runner::State::passes_by_itself(const ServedFile& file, ErrorCode code) const {
+  if (passes_by_waiting(code)) return true;
   switch (code) {
-    case ErrorCode::busy:
-    case ErrorCode::stale_snapshot:
-    case ErrorCode::disk_full: return true;
     case ErrorCode::not_installed:
     case ErrorCode::not_wal:
     case ErrorCode::failure:

@@ -6,6 +6,8 @@
 
 #include <txbox/store/outbox_reader.hpp>
 
+#include "relay/engine/passes_by_waiting.hpp"
+
 namespace txbox::relay {
 
 namespace {
@@ -129,7 +131,7 @@ void Runner::State::answer_one(const PendingRelease& pending) {
   try {
     released.next_due_ms = database(released.database).reader().next_due_ms();
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::busy) throw;
+    if (!passes_by_waiting(error.code())) throw;
     answered.push_back({released, now() + kReadRetry});
     return;
   }
@@ -161,7 +163,7 @@ void Runner::State::serve_wakes() {
         if (verdict && verdict->changed_by_others) files[index]->row_count.changed();
         if (verdict) step(event::Woken{index, verdict->changed_by_others});
       } catch (const Error& error) {
-        if (error.code() != ErrorCode::busy) throw;
+        if (!passes_by_waiting(error.code())) throw;
         wake_watch.touched(time + kReadRetry);
       }
     });
@@ -189,7 +191,7 @@ void Runner::State::serve_reads() {
       read_one(read.wish);
       if (database(index).awake()) note_awake(index);
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::busy) throw;
+      if (!passes_by_waiting(error.code())) throw;
       read.not_before = now() + kReadRetry;
       reads.push_back(read);
     }

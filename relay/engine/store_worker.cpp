@@ -20,6 +20,7 @@
 #include <txbox/store/outbox_prune.hpp>
 #include <txbox/store/wal_checkpoint.hpp>
 
+#include "relay/engine/passes_by_waiting.hpp"
 #include "relay/engine/wal_complaint.hpp"
 
 namespace txbox::relay {
@@ -44,14 +45,8 @@ constexpr std::size_t kWritersMost = 64;
 constexpr std::int64_t kReleaseRows = 2'000;
 
 bool heals_by_repetition(ErrorCode code) noexcept {
-  switch (code) {
-    case ErrorCode::busy:
-    case ErrorCode::stale_snapshot:
-    case ErrorCode::disk_full:
-    case ErrorCode::commit_unknown:  // Every write of the marker is idempotent, so it may simply be made again.
-      return true;
-    default: return false;
-  }
+  // Every write of the marker is idempotent, so one whose outcome is not known may simply be made again.
+  return passes_by_waiting(code) || code == ErrorCode::commit_unknown;
 }
 
 /// The writing connection of one database.

@@ -1,38 +1,22 @@
 #!/usr/bin/python3
 """The disk fills up while orders come: nothing is lost, nothing twice, and billing goes on when there is room again."""
 
-import os
 import shutil
-import subprocess
-import sys
 import time
 
 from support import harness
 from support.billing import Billing, Database, check_balances, check_invoices, check_logs_keep_secrets, drain
 from support.harness import check, let_pass, note
-from support.kafka import SKIPPED, shared_bootstrap
+from support.kafka import shared_bootstrap
 from support.kafka_log import create_topic
 from support.offset_watch import OffsetWatch
 from support.order_load import Orders
+from support.own_mounts import in_a_namespace_of_its_own, mount_disk
 
 PARTITIONS = 3
 DISK_BYTES = 48 << 20
 MOST_ROOM_BYTES = 4 << 20  # left when the disk begins to fill: the end may come in any file and at any step
 FULL_SECONDS = 4
-INSIDE = "TXBOX_TEST_OWN_MOUNTS"
-
-
-def in_a_namespace_of_its_own():
-    """A small disk is mounted where nobody else sees it, and which goes with this process."""
-    if os.environ.get(INSIDE):
-        return
-    # In a chroot the root is no mount point, whose propagation could be changed.
-    for options in (["--mount"], ["--mount", "--map-root-user"], ["--mount", "--propagation", "unchanged"]):
-        words = ["unshare", *options]
-        if subprocess.run([*words, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
-            os.execvpe("unshare", [*words, sys.executable, *sys.argv], {**os.environ, INSIDE: "1"})
-    print("skipped: no small file system can be mounted here", file=sys.stderr)
-    sys.exit(SKIPPED)
 
 
 def fill(folder, room):
@@ -61,10 +45,7 @@ def body(run):
     bootstrap = shared_bootstrap()
     topic, group = f"orders-disk-{run.seed}", f"billing-disk-{run.seed}"
     create_topic(bootstrap, topic, PARTITIONS)
-    folder = run.path("disk")
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "txbox-test", folder], check=True)
-    run.at_end(lambda: subprocess.run(["umount", "--lazy", folder], check=False))
+    folder = mount_disk(run, "disk", DISK_BYTES)
     path = folder / "billing.db"
     stage = (run, path, bootstrap, topic, "--invoices", "invoices")
     database = Database(path, group)

@@ -16,7 +16,7 @@
 using txbox::ErrorCode;
 
 TEST_CASE("each result of SQLite says what its caller can do") {
-  constexpr std::array<std::pair<int, ErrorCode>, 14> kMeanings{{
+  constexpr std::array<std::pair<int, ErrorCode>, 15> kMeanings{{
       {SQLITE_BUSY, ErrorCode::busy},
       {SQLITE_BUSY_RECOVERY, ErrorCode::busy},
       {SQLITE_BUSY_SNAPSHOT, ErrorCode::stale_snapshot},
@@ -26,10 +26,11 @@ TEST_CASE("each result of SQLite says what its caller can do") {
       {SQLITE_CORRUPT, ErrorCode::corrupt},
       {SQLITE_NOTADB, ErrorCode::corrupt},
       {SQLITE_IOERR_FSYNC, ErrorCode::corrupt},
+      {SQLITE_IOERR_SHMSIZE, ErrorCode::disk_full},
       {SQLITE_CONSTRAINT_TRIGGER, ErrorCode::refused},
       {SQLITE_TOOBIG, ErrorCode::refused},
       {SQLITE_READONLY_DBMOVED, ErrorCode::moved},
-      {SQLITE_READONLY, ErrorCode::failure},
+      {SQLITE_READONLY, ErrorCode::unsupported_file},
       {SQLITE_NOMEM, ErrorCode::failure},
   }};
   const txbox::test::TempDir dir;
