@@ -29,8 +29,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// One try waits so long for the lock: short, so that other databases get their turn and a stop is prompt.
+// One try waits so long for the lock, so that a stop is prompt.
 constexpr auto kBusyDeadline = 200ms;
+// Where the thread serves several databases they wait meanwhile; the tries of a locked one come less and less often.
+constexpr auto kBusyDeadlineAmongMany = 10ms;
 constexpr Backoff kRepeat{10ms, 1000ms};
 constexpr auto kComplaintInterval = 30s;
 constexpr auto kCheckpointInterval = 1s;
@@ -123,6 +125,7 @@ struct StoreWorker::State {
   /// Guarded by mutex; what they point to stays where it is until the worker thread removes it.
   std::map<DatabaseIndex, std::unique_ptr<DatabaseQueue>> queues;
   DatabaseIndex turn = 0;             ///< The worker thread's own.
+  bool among_many = false;            ///< Likewise: several databases are served.
   DatabaseIndex looked_after = 0;     ///< Likewise: where the look at every WAL goes on.
   std::set<DatabaseIndex> with_jobs;  ///< Guarded by mutex.
   std::mutex mutex;
@@ -248,6 +251,7 @@ Writer& StoreWorker::State::writer(DatabaseQueue& queue) {
     if (queue.cluster) writer->marker.use_cluster(*queue.cluster);
     queue.writer = std::move(writer);
   }
+  queue.writer->connection.set_busy_deadline(among_many ? kBusyDeadlineAmongMany : kBusyDeadline);
   return *queue.writer;
 }
 
@@ -275,6 +279,7 @@ void StoreWorker::State::work(DatabaseQueue& queue) {
   {
     const std::lock_guard lock(mutex);
     job = &queue.jobs.front();  // A deque's elements stay where they are when others are appended.
+    among_many = queues.size() > 1;
   }
   try {
     auto value = carry_out(queue, *job);
