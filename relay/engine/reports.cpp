@@ -107,8 +107,9 @@ void Core::State::note_failed(Database& db, const Slot& slot) {
 
 void Core::State::on_failure(Database& db, Slot& slot, const event::Report& report) {
   left_flight(db, slot);
-  break_producer(slot.producer);
   const bool refused_for_good = report.kind == ReportKind::record_refused && slot.producer == ProducerKind::probation;
+  if (refused_for_good) guard(slot.producer).failures = 0;  // A verdict is progress: the next suspect need not wait.
+  break_producer(slot.producer);
   if (refused_for_good) {
     // Alone in its batch: the row itself is the offence.
     refuse(db, slot, error_text(report.error));

@@ -210,6 +210,36 @@ TEST_CASE("a row refused alone is parked with Kafka's words and one attempt, and
   CHECK(fixture.marks.front().settled_through == 3);
 }
 
+TEST_CASE(
+    "however many rows are refused, those of other keys go out at once, and no refusal waits for the one before") {
+  CoreFixture fixture;
+  constexpr std::int64_t kRefused = 20;
+  std::vector<TestRow> rows;
+  for (std::int64_t id = 1; id <= kRefused; ++id) rows.push_back({.id = id, .key = "bad-" + std::to_string(id)});
+  for (std::int64_t id = kRefused + 1; id <= kRefused + 3; ++id) rows.push_back({.id = id, .key = "good"});
+  fixture.read(rows);
+  fixture.report(kRefused + 1, ReportKind::sent);
+  for (std::int64_t id = 1; id <= kRefused; ++id) {
+    fixture.report(id, ReportKind::record_refused, kMsgSizeTooLarge);
+  }
+  fixture.producer_ready();
+  fixture.read_ready({});
+  fixture.handed.clear();
+  fixture.read(rows);
+  CHECK(fixture.last_handed.at(kRefused + 2).generation == 1);
+  CHECK(fixture.last_handed.at(kRefused + 3).producer == ProducerKind::main);
+  for (std::int64_t id = 1; id <= kRefused; ++id) {
+    CAPTURE(id);
+    REQUIRE(fixture.last_handed.at(id).producer == ProducerKind::probation);
+    fixture.report(id, ReportKind::record_refused, kMsgSizeTooLarge);
+    REQUIRE(fixture.rebuilds.size() == 1);
+    CHECK(fixture.rebuilds.front().wait == 0ms);
+    fixture.producer_ready(ProducerKind::probation);
+    fixture.read_ready({});
+    if (id < kRefused) fixture.read(rows);
+  }
+}
+
 TEST_CASE("with on_refusal = skip the key goes on without the refused row") {
   CoreOptions options;
   options.on_refusal = OnRefusal::skip;
