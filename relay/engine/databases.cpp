@@ -86,7 +86,8 @@ void Core::State::let_sleep() {
   }
 }
 
-/// Only a commit of others, or time, brings something to do.
+/// Only a commit of others, or time, brings something to do. A file that waits for retention's turn waits asleep: at a
+/// start that is every one.
 bool Core::State::at_rest(const Database& db) const {
   const bool scanned = db.exhausted && db.cursor >= db.window.last() && db.floor_at > now;
   const bool passed = !db.pass_wanted && !db.pass_left_rows && db.ready.empty() && db.ready_suspects.empty();
@@ -94,7 +95,7 @@ bool Core::State::at_rest(const Database& db) const {
   const bool released = db.releases.empty() && !db.releasing && !db.reload_wanted && !db.reloading;
   const bool ordered = db.failed[0].empty() && db.failed[1].empty() && db.moving.empty() && !db.rewind_wanted;
   return db.opened && db.reading == Reading::none && db.open_rows == 0 && scanned && passed && marked && released &&
-         ordered && !retention.wants(db.prune, to_ms(wall));
+         ordered && !db.prune.walking;
 }
 
 std::chrono::milliseconds Core::State::floor_interval() const {

@@ -16,6 +16,8 @@ using namespace std::chrono_literals;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 /// A step is followed by a pause so many times as long: a quarter of the time at most is retention's.
 constexpr int kPause = 3;
+/// After one that found nothing: a hundredth, since a thousand idle files are looked at as well.
+constexpr int kPauseForNothing = 100;
 constexpr std::chrono::microseconds kPauseLeast = 2ms;
 constexpr std::chrono::microseconds kPauseMost = 1s;
 constexpr auto kPutOff = 50ms;
@@ -69,7 +71,9 @@ void Retention::done(const event::Pruned& event, PruneBook& book, SteadyTime now
   under_way_.reset();
   rows_ += event.step.deleted;
   const std::int64_t wall_ms = to_ms(wall);
-  not_before_ = now + std::clamp<std::chrono::microseconds>(kPause * event.took, kPauseLeast, kPauseMost);
+  const bool for_nothing = event.step.deleted == 0 && !event.step.more && !event.put_off;
+  const auto pause = event.took * (for_nothing ? kPauseForNothing : kPause);
+  not_before_ = now + std::clamp<std::chrono::microseconds>(pause, kPauseLeast, kPauseMost);
   if (event.put_off || event.step.more) {
     if (event.put_off) not_before_ = std::max<SteadyTime>(not_before_, now + kPutOff);
     book.due_ms = wall_ms;

@@ -92,6 +92,20 @@ TEST_CASE("a step names what is old by now, and each kind has a limit of its own
   CHECK(Retention({.sent = 36'525 * 24h, .skipped = {}}).begin(0, old, 1'000).limits.sent_before_ms == 1);
 }
 
+TEST_CASE("a pause follows each step: three times as long, and a hundred times where there was nothing to do") {
+  Retention retention({.sent = 24h, .skipped = {}});
+  const SteadyTime now(1h);
+  const auto pause_after = [&](const event::Pruned& step) {
+    PruneBook book;
+    (void)retention.begin(0, book, kNow);
+    retention.done(step, book, now, wall_time_from_ms(kNow));
+    return retention.not_before() - now;
+  };
+  CHECK(pause_after(pruned(0, true)) == 9ms);
+  CHECK(pause_after(pruned(5, false)) == 9ms);
+  CHECK(pause_after(pruned(0, false)) == 300ms);
+}
+
 TEST_CASE("the next look comes when the oldest receipt has its age, and an hour later at the latest") {
   Retention retention({.sent = 30min, .skipped = {}});
   PruneBook book;
