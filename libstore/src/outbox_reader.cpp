@@ -86,11 +86,8 @@ struct OutboxReader::State {
   }
 
   [[nodiscard]] sqlite3* db() const noexcept { return connection.handle(); }
-  /// In a snapshot only after its schema was checked: preparing would but say that a table is missing.
-  [[nodiscard]] ReaderStatements& use() {
-    if (!statements) statements.emplace(db());
-    return *statements;
-  }
+  [[nodiscard]] ReaderStatements& use() { return statements ? *statements : prepare(); }
+  ReaderStatements& prepare();
 
   Connection& connection;
   StoreChecks checks;
@@ -110,6 +107,14 @@ struct OutboxReader::State {
   }
   bool stands_behind_another(Lane lane, std::int64_t id);
 };
+
+/// The schema is checked first: preparing would but say that a table or a column is missing.
+ReaderStatements& OutboxReader::State::prepare() {
+  std::optional<ReadTransaction> snapshot;
+  if (sqlite3_get_autocommit(db()) != 0) snapshot.emplace(db());
+  checks.schema_unchanged();
+  return statements.emplace(db());
+}
 
 SnapshotFacts OutboxReader::State::check_snapshot() {
   checks.schema_unchanged();

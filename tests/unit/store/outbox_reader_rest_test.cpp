@@ -124,4 +124,8 @@ TEST_CASE("what became of the file during a rest is found by the look as by the 
     store.app.run("DROP TABLE outbox_sent");
     CHECK(code_of([&] { store.relay->read(0); }) == ErrorCode::schema_differs);
   }
+  SUBCASE("without a column that the first question after the rest is about") {
+    store.app.run("ALTER TABLE outbox_held RENAME COLUMN due_at TO due");
+    CHECK(code_of([&] { static_cast<void>(reader.next_due_ms()); }) == ErrorCode::schema_differs);
+  }
 }
