@@ -64,6 +64,7 @@ struct ReaderStatements {
         ready(db, sql::kReadyAfter),
         lane_blocker(db, sql::kLaneBlockerBetween),
         held_lanes(db, sql::kHeldLanes),
+        newest_deed(db, sql::kNewestDeed),
         next_due(db, sql::kNextDue),
         waiting_topics(db, sql::kWaitingTopics) {}
 
@@ -75,6 +76,7 @@ struct ReaderStatements {
   Statement ready;
   Statement lane_blocker;
   Statement held_lanes;
+  Statement newest_deed;
   Statement next_due;
   Statement waiting_topics;
 };
@@ -225,9 +227,18 @@ std::vector<LaneLoad> OutboxReader::held_lanes() {
   const ResetGuard guard(held_lanes);
   std::vector<LaneLoad> loads;
   while (held_lanes.step()) {
-    loads.push_back({.lane = held_lanes.column_int64(0), .held = held_lanes.column_int64(1)});
+    loads.push_back({.lane = held_lanes.column_int64(0),
+                     .held = held_lanes.column_int64(1),
+                     .stands_at_head = held_lanes.column_int64(2) != 0});
   }
   return loads;
+}
+
+std::int64_t OutboxReader::newest_deed() {
+  state_->checks.file_in_place();
+  Statement& newest_deed = state_->use().newest_deed;
+  const ResetGuard guard(newest_deed);
+  return newest_deed.step() ? newest_deed.column_optional(0).value_or(0) : 0;
 }
 
 ReadResult OutboxReader::read_after(std::int64_t after, const ReadLimits& limits, RowBatch& out) {

@@ -32,8 +32,9 @@ inline constexpr std::string_view kLaneBlockerBetween = R"(
 SELECT id FROM outbox_held INDEXED BY outbox_held_lane
   WHERE lane = ?1 AND id > ?2 AND id < ?3 AND state NOT IN ('ready', 'skipped') ORDER BY id LIMIT 1)";
 inline constexpr std::string_view kHeldLanes = R"(
-SELECT lane, count(*) FROM outbox_held INDEXED BY outbox_held_lane
-  WHERE lane IS NOT NULL AND state <> 'skipped' GROUP BY lane)";
+SELECT lane, count(*), state IN ('parked', 'waiting'), min(id) FROM outbox_held INDEXED BY outbox_held_lane
+  WHERE lane IS NOT NULL AND state <> 'skipped' GROUP BY lane)";  // With min(), `state` is that of the first row.
+inline constexpr std::string_view kNewestDeed = "SELECT max(id) FROM txbox_audit";
 inline constexpr std::string_view kNextDue =
     "SELECT min(due_at) FROM outbox_held INDEXED BY outbox_held_scheduled WHERE state = 'scheduled'";
 inline constexpr std::string_view kWaitingTopics = R"(

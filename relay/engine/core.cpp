@@ -77,6 +77,7 @@ void Core::step(SteadyTime steady, WallTime wall, const Event& event, Commands& 
           if (!std::is_same_v<What, event::DatabaseOpened> && !state.knows(what.database)) return;
         }
         if constexpr (std::is_same_v<What, event::DatabaseOpened>) state.on_opened(what);
+        if constexpr (std::is_same_v<What, event::HeldUnchanged>) state.on_held_unchanged(what);
         if constexpr (std::is_same_v<What, event::Woken>) state.on_woken(what);
         if constexpr (std::is_same_v<What, event::RowsRead>) state.on_rows(what);
         if constexpr (std::is_same_v<What, event::ReadyRead>) state.on_ready(what);

@@ -64,6 +64,10 @@ struct DatabaseOpened {
   std::optional<std::int64_t> next_due_ms;  ///< OutboxReader::next_due_ms().
   std::vector<std::string> waiting_topics;  ///< OutboxReader::waiting_topics(); at the first opening only.
 };
+/// Answer to command::Reload that asks only after what people did: nothing.
+struct HeldUnchanged {
+  DatabaseIndex database = 0;
+};
 /// Something may have been committed (inotify, data_version) or the floor timer passed.
 struct Woken {
   DatabaseIndex database = 0;
@@ -159,10 +163,10 @@ struct RetentionPolicy {
 struct StopDeadline {};
 }  // namespace event
 
-using Event = std::variant<event::DatabaseOpened, event::Woken, event::RowsRead, event::ReadyRead, event::Reports,
-                           event::ProducerReady, event::TopicDescribed, event::ConnectionEnded, event::Marked,
-                           event::Released, event::Pruned, event::DatabaseClosed, event::Tick, event::RefusalPolicy,
-                           event::RetentionPolicy, event::StopRequested, event::StopDeadline>;
+using Event = std::variant<event::DatabaseOpened, event::HeldUnchanged, event::Woken, event::RowsRead, event::ReadyRead,
+                           event::Reports, event::ProducerReady, event::TopicDescribed, event::ConnectionEnded,
+                           event::Marked, event::Released, event::Pruned, event::DatabaseClosed, event::Tick,
+                           event::RefusalPolicy, event::RetentionPolicy, event::StopRequested, event::StopDeadline>;
 
 namespace command {
 /// Read rows above `after`; at most one Read or ReadReady of a database is outstanding.
@@ -179,9 +183,10 @@ struct ReadReady {
   std::int64_t scanned_through = 0;
   store::ReadLimits limits;
 };
-/// Reload event::DatabaseOpened (progress and held lanes) from SQL.
+/// Reload event::DatabaseOpened (progress and held lanes) from SQL, which walks over all that is held.
 struct Reload {
   DatabaseIndex database = 0;
+  bool only_after_deeds = false;  ///< Unless no person did anything since the last: event::HeldUnchanged then.
 };
 /// Hand rows.at(row_index) of the batch in this step's event to a producer. Comes in the order to be kept.
 struct Produce {

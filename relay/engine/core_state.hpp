@@ -195,6 +195,8 @@ struct Database {
   std::optional<std::int64_t> due_while_releasing;  ///< Marked since that release began: its answer may not know.
   bool reloading = false;
   bool reload_wanted = false;
+  bool reload_whole = false;  ///< Whatever people did or did not.
+  SteadyTime reload_whole_at{};
   SteadyTime reload_not_before{};
   SteadyTime reload_began{};
   std::uint64_t reload_step = 0;
@@ -374,6 +376,7 @@ struct Core::State {
   void on_opened(const event::DatabaseOpened& event);
   void first_load(Database& db, const event::DatabaseOpened& event);
   void reload_lanes(Database& db, const std::vector<store::LaneLoad>& loads);
+  void on_held_unchanged(const event::HeldUnchanged& event);
   void on_woken(const event::Woken& event);
   void on_described(const event::TopicDescribed& event);
   void on_released(const event::Released& event);

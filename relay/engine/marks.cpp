@@ -147,7 +147,7 @@ void Core::State::lanes_marked(Database& db, const MarkUnderWay& mark, const sto
     if (!std::binary_search(clear.begin(), clear.end(), lane)) {
       queue_lane_release(db, lane);
     } else if (entry->seen_at > mark.issued_at) {
-      db.reload_wanted = true;
+      db.reload_wanted = db.reload_whole = true;
     } else if (entry->pending_holds == 0) {
       db.lanes.open(lane);
     } else {

@@ -12,6 +12,8 @@ namespace txbox::relay {
 namespace {
 /// Every commit of the application moves data_version, so what people may have changed is looked up at this pace.
 constexpr std::chrono::milliseconds kReloadInterval{250};
+/// Nobody but people and the relay itself changes what is held. In case somebody did, all of it is looked at so often.
+constexpr std::chrono::seconds kWholeReload{60};
 /// A look at a million held lanes takes its time, in the thread that publishes: so many times as long passes before the
 /// next one.
 constexpr int kReloadPause = 9;
@@ -26,9 +28,16 @@ void Core::State::on_opened(const event::DatabaseOpened& event) {
     return;
   }
   db.reloading = false;
+  db.reload_whole_at = now + kWholeReload;
   db.reload_not_before = now + std::max<SteadyTime::duration>(kReloadInterval, kReloadPause * (now - db.reload_began));
   if (event.next_due_ms) db.next_due_ms = std::min(db.next_due_ms.value_or(*event.next_due_ms), *event.next_due_ms);
   reload_lanes(db, event.held_lanes);
+}
+
+void Core::State::on_held_unchanged(const event::HeldUnchanged& event) {
+  Database& db = database(event.database);
+  db.reloading = false;
+  db.reload_not_before = now + kReloadInterval;
 }
 
 void Core::State::first_load(Database& db, const event::DatabaseOpened& event) {
@@ -36,10 +45,11 @@ void Core::State::first_load(Database& db, const event::DatabaseOpened& event) {
   db.window.start_at(event.progress.settled_through);
   db.cursor = db.settled_asked = db.settled_confirmed = event.progress.settled_through;
   db.next_due_ms = event.next_due_ms;
+  db.reload_whole_at = now + kWholeReload;
   for (const store::LaneLoad& load : event.held_lanes) {
     db.lanes.close(load.lane, 0, false);
     db.lanes.entry(load.lane).held = load.held;
-    queue_lane_release(db, load.lane);
+    if (!load.stands_at_head) queue_lane_release(db, load.lane);
   }
   for (const std::string& name : event.waiting_topics) {
     const std::uint32_t number = topics.number_of(name);
@@ -66,7 +76,7 @@ void Core::State::reload_lanes(Database& db, const std::vector<store::LaneLoad>&
       // Nothing of it is held: but only where no hold was marked after the look that says so.
       const bool looked_before = std::max(entry->confirmed_at, entry->seen_at) > db.reload_step;
       if (entry->pending_holds == 0 && !looked_before) db.lanes.open(lanes[index]);
-      if (looked_before) db.reload_wanted = true;
+      if (looked_before) db.reload_wanted = db.reload_whole = true;
       continue;
     }
     const bool swept = (index + lanes.size() - db.sweep_position % lanes.size()) % lanes.size() < kSweepLanes;
@@ -181,7 +191,8 @@ void Core::State::schedule_reload(Database& db) {
   db.reloading = true;
   db.reload_step = step_number;
   db.reload_began = now;
-  out->other.emplace_back(command::Reload{db.index});
+  const bool whole = std::exchange(db.reload_whole, false) || now >= db.reload_whole_at;
+  out->other.emplace_back(command::Reload{.database = db.index, .only_after_deeds = !whole});
 }
 
 }  // namespace txbox::relay

@@ -54,6 +54,7 @@ void Runner::State::open_for_core(DatabaseIndex index) {
   store::OutboxReader& reader = file.database->reader();
   event::DatabaseOpened opened;
   opened.database = index;
+  file.newest_deed = reader.newest_deed();  // First: what is done from here on is looked at once more.
   opened.progress = reader.progress();
   opened.held_lanes = reader.held_lanes();
   opened.next_due_ms = reader.next_due_ms();
@@ -199,7 +200,11 @@ void Runner::State::serve_reads() {
 }
 
 void Runner::State::read_one(const ReadWish& wish) {
-  if (const auto* reload = std::get_if<command::Reload>(&wish)) return open_for_core(reload->database);
+  if (const auto* reload = std::get_if<command::Reload>(&wish)) {
+    ServedFile& file = *files[reload->database];
+    const bool unchanged = reload->only_after_deeds && file.database->reader().newest_deed() == file.newest_deed;
+    return unchanged ? step(event::HeldUnchanged{reload->database}) : open_for_core(reload->database);
+  }
   if (const auto* read = std::get_if<command::Read>(&wish)) {
     const store::ReadResult result = database(read->database).read_after(*read, batch);
     step(event::RowsRead{read->database, read->after, batch.rows(), result.exhausted, result.newest_id}, batch.rows());

@@ -39,7 +39,8 @@ struct ServedFile {
   std::unique_ptr<OpenDatabase> database;  ///< While serving and leaving.
   std::optional<WakeWatch> wake;           ///< While serving.
   std::int64_t drain_goal = 0;
-  WalSeen wal;  ///< While serving; as it was last told.
+  std::int64_t newest_deed = 0;  ///< OutboxReader::newest_deed(), when what is held was looked at last.
+  WalSeen wal;                   ///< While serving; as it was last told.
 
   // For the figures.
   bool standby = false;  ///< While waiting: another relay holds the file.

@@ -22,15 +22,18 @@ void ModelStore::commit(ModelRow row) {
 relay::event::DatabaseOpened ModelStore::open() const {
   relay::event::DatabaseOpened opened;
   opened.progress = {now_.settled_through, 0, newest()};
-  std::map<store::Lane, std::int64_t> lanes;
+  std::map<store::Lane, store::LaneLoad> lanes;
   for (const auto& [id, held] : now_.held) {
-    if (held.lane && held.state != HeldState::skipped) ++lanes[*held.lane];
+    if (held.lane && held.state != HeldState::skipped) {
+      const bool stands = held.state == HeldState::parked || held.state == HeldState::waiting;
+      ++lanes.try_emplace(*held.lane, store::LaneLoad{*held.lane, 0, stands}).first->second.held;
+    }
     if (held.state == HeldState::waiting) opened.waiting_topics.push_back(now_.rows.at(id).topic);
     if (held.state == HeldState::scheduled) {
       opened.next_due_ms = std::min(opened.next_due_ms.value_or(*held.due_at_ms), *held.due_at_ms);
     }
   }
-  for (const auto& [lane, count] : lanes) opened.held_lanes.push_back({lane, count});
+  for (const auto& [lane, load] : lanes) opened.held_lanes.push_back(load);
   std::sort(opened.waiting_topics.begin(), opened.waiting_topics.end());
   opened.waiting_topics.erase(std::unique(opened.waiting_topics.begin(), opened.waiting_topics.end()),
                               opened.waiting_topics.end());
@@ -223,6 +226,7 @@ void ModelStore::park(std::int64_t id) {
   const auto [held, added] = now_.held.try_emplace(id);
   if (added) held->second.lane = row->second.lane();
   if (!added && held->second.state == HeldState::skipped) return;
+  ++now_.deeds;
   held->second.state = HeldState::parked;
   held->second.by_person = true;
 }
@@ -231,6 +235,7 @@ void ModelStore::skip(std::int64_t id) {
   const auto row = now_.rows.find(id);
   if (row == now_.rows.end() || now_.receipts.contains(id)) return;
   HeldRow& held = now_.held[id];
+  ++now_.deeds;
   held.state = HeldState::skipped;
   held.by_person = true;
 }
@@ -251,6 +256,7 @@ void ModelStore::retry(std::int64_t id) {
     return held.lane && other.second.lane == held.lane &&
            (state == HeldState::parked || state == HeldState::blocked || state == HeldState::waiting);
   });
+  ++now_.deeds;
   held.state = behind ? HeldState::blocked : HeldState::ready;
 }
 

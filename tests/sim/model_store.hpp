@@ -75,6 +75,8 @@ class ModelStore {
   void park(std::int64_t id);
   void skip(std::int64_t id);
   void retry(std::int64_t id);
+  /// How often a person changed something.
+  [[nodiscard]] std::int64_t deeds() const { return now_.deeds; }
   void heal(std::int64_t id) { now_.rows.at(id).poison = now_.rows.at(id).killer = false; }
 
   [[nodiscard]] const std::map<std::int64_t, ModelRow>& rows() const { return now_.rows; }
@@ -94,6 +96,7 @@ class ModelStore {
     std::map<std::int64_t, store::Receipt> receipts;
     std::map<std::int64_t, HeldRow> held;
     std::int64_t settled_through = 0;
+    std::int64_t deeds = 0;
   };
   void add(Batch& batch, const ModelRow& row) const;
   /// A row holds its lane back again: what was ready directly behind it, is not.

@@ -50,6 +50,7 @@ void World::start_relay() {
   for (std::size_t index = 0; index < stores_.size(); ++index) {
     stores_[index].forget_topic_releases();
     event::DatabaseOpened opened = stores_[index].open();
+    sides_[index].deeds_seen = stores_[index].deeds();
     opened.database = static_cast<DatabaseIndex>(index);
     step(opened);
   }
@@ -106,7 +107,7 @@ void World::take_command(const Command& command) {
         } else if constexpr (std::is_same_v<What, command::Describe>) {
           describing_.insert(describing_.end(), what.topics.begin(), what.topics.end());
         } else if constexpr (std::is_same_v<What, command::Reload>) {
-          sides_[what.database].reload = true;
+          sides_[what.database].reload = what;
         } else if constexpr (std::is_same_v<What, command::Read> || std::is_same_v<What, command::ReadReady>) {
           Side& side = sides_[what.database];
           if (side.reading || side.read) violated("a second reading while one is under way");
@@ -128,7 +129,12 @@ void World::carry_out_reading(DatabaseIndex index) {
   Side& side = sides_[index];
   ModelStore& store = stores_[index];
   if (side.reload && chance(2)) {
-    side.reload = false;
+    const bool after_deeds = std::exchange(side.reload, std::nullopt)->only_after_deeds;
+    if (after_deeds && side.deeds_seen == store.deeds()) {
+      side.reloaded = Answer{event::HeldUnchanged{index}, {}};
+      return;
+    }
+    side.deeds_seen = store.deeds();
     event::DatabaseOpened opened = store.open();
     opened.database = index;
     side.reloaded = Answer{opened, {}};

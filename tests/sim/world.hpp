@@ -67,7 +67,8 @@ class World {
   struct Side {  ///< The runner's book for one database.
     std::optional<relay::Command> reading;
     std::optional<Answer> read;
-    bool reload = false;
+    std::optional<relay::command::Reload> reload;
+    std::int64_t deeds_seen = 0;
     std::optional<Answer> reloaded;
     std::deque<relay::Command> marking;
     std::deque<relay::Event> marked;

@@ -218,6 +218,44 @@ TEST_CASE("a start learns the lanes that wait, the next due time and the paused 
   expect_nothing_open(*store.relay);
 }
 
+TEST_CASE("a start learns of which lanes the first row holds the others back") {
+  RelayStore store;
+  store.add("orders", "parked", 2);
+  store.add("orders", "waits", 1);
+  store.add("orders", "goes", 2);
+  store.add("orders", "skipped", 2);
+  using enum HeldState;
+  store.mark({},
+             {store.hold(1, parked), store.hold(2, blocked), store.hold(3, waiting), store.hold(4, ready),
+              store.hold(5, parked), store.hold(6, skipped), store.hold(7, blocked)},
+             7);
+  int at_head = 0;
+  for (const auto& load : store.relay->reader.held_lanes()) {
+    const bool stands = load.lane == *store.hold(1, parked).lane || load.lane == *store.hold(3, waiting).lane;
+    CHECK(load.stands_at_head == stands);
+    if (load.stands_at_head) ++at_head;
+  }
+  CHECK(at_head == 2);
+  expect_nothing_open(*store.relay);
+}
+
+TEST_CASE("what people do to rows is seen by one number") {
+  RelayStore store;
+  store.add("orders", "k", 2);
+  CHECK(store.relay->reader.newest_deed() == 0);
+  store.mark({}, {store.hold(1, HeldState::parked)}, 1);
+  CHECK(store.relay->reader.newest_deed() == 0);
+  auto tool = txbox::store::Connection::open(store.path, {.purpose = txbox::store::OpenPurpose::tool});
+  txbox::store::apply_tool(tool, txbox::store::ToolAction::skip, std::vector<std::int64_t>{1},
+                           {.who = "ops", .why = {}});
+  CHECK(store.relay->reader.newest_deed() == 1);
+  // One that changed nothing is none.
+  txbox::store::apply_tool(tool, txbox::store::ToolAction::skip, std::vector<std::int64_t>{1},
+                           {.who = "ops", .why = {}});
+  CHECK(store.relay->reader.newest_deed() == 1);
+  expect_nothing_open(*store.relay);
+}
+
 TEST_CASE("the anchor is the newest row that was read and barriered") {
   RelayStore store;
   store.add("orders", "k", 2);

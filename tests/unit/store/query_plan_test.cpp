@@ -34,6 +34,7 @@ const Planned kStatements[] = {
     {sql::kReadyAfter},
     {sql::kLaneBlockerBetween},
     {sql::kHeldLanes},
+    {sql::kNewestDeed},
     {sql::kNextDue},
     {sql::kWaitingTopics},
     {sql::kMarkFacts},
@@ -133,6 +134,45 @@ void add_sent(RelayStore& store, int rows) {
   store.app.run("UPDATE outbox_progress SET settled_through = (SELECT max(id) FROM outbox)");
 }
 
+/// `keys` keys, each with a row that Kafka refused and two rows behind it.
+void add_blocked_keys(RelayStore& store, int keys) {
+  store.app.run("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < " +
+                std::to_string(3 * keys) +
+                ") INSERT INTO outbox(topic, key, payload) SELECT 'orders', 'blocked' || (i / 3), 'p' FROM n LIMIT " +
+                std::to_string(3 * keys));
+  // Whatever the lanes' numbers are: no two keys have the same.
+  store.app.run(
+      "INSERT INTO outbox_held(id, nonce, state, lane) SELECT id, substr(nonce, 1, 8), "
+      "CASE id % 3 WHEN 1 THEN 'parked' ELSE 'blocked' END, (id - 1) / 3 FROM outbox");
+  store.app.run("UPDATE outbox_progress SET settled_through = (SELECT coalesce(max(id), 0) FROM outbox)");
+}
+
+/// What a hundred rows of other keys cost beside so many blocked ones, by the relay's statements for them.
+std::map<std::string, std::int64_t> cost_beside_blocked_keys(int keys) {
+  RelayStore store;
+  add_blocked_keys(store, keys);
+  const std::int64_t before = 3LL * keys;
+  store.add("orders", "free", 100);
+  auto& relay = *store.relay;
+  std::map<std::string, std::int64_t> steps;
+  sqlite3* db = relay.reading.handle();
+  // The first of each kind looks at the schema as well.
+  relay.read(before, 1);
+  relay.read_ready(before);
+  store.mark({store.receipt(before + 1)}, {}, before + 1);
+  std::vector<txbox::store::Receipt> receipts;
+  steps["read"] = steps_of(db, [&] { relay.read(before + 1); });
+  for (const txbox::store::OutboxRow& row : relay.batch.rows()) {
+    receipts.push_back({.id = row.id, .nonce_prefix = row.nonce_prefix, .partition = 1, .offset = 1, .sent_at_ms = 1});
+  }
+  CHECK(receipts.size() == 99);
+  steps["mark"] = steps_of(relay.writing.handle(), [&] { store.mark(receipts, {}, before + 100); });
+  steps["ready rows"] = steps_of(db, [&] { relay.read_ready(before + 100); });
+  steps["due rows"] = steps_of(db, [&] { return relay.reader.next_due_ms(); });
+  steps["what people did"] = steps_of(db, [&] { return relay.reader.newest_deed(); });
+  return steps;
+}
+
 }  // namespace
 
 TEST_CASE("no statement of the relay's side walks history, before and after ANALYZE") {
@@ -169,5 +209,18 @@ TEST_CASE("what an idle relay asks costs the same after two hundred times the hi
     CAPTURE(what);
     CHECK(steps < 400);
     CHECK(after.at(what) <= steps + 20);
+  }
+}
+
+TEST_CASE("a row costs the same number of steps beside a hundred thousand blocked keys") {
+  const auto beside_one = cost_beside_blocked_keys(1);
+  for (const int keys : {1'000, 100'000}) {
+    CAPTURE(keys);
+    CHECK(cost_beside_blocked_keys(keys) == beside_one);
+  }
+  // The end of an empty table takes a few steps less to find, once a statement and not once a row.
+  for (const auto& [what, steps] : cost_beside_blocked_keys(0)) {
+    CAPTURE(what);
+    CHECK(beside_one.at(what) - steps <= 8);
   }
 }

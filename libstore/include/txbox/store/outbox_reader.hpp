@@ -69,7 +69,8 @@ struct ReadResult {
 /// What a start (or a return after tools wrote) needs to know, in one snapshot.
 struct LaneLoad {
   Lane lane;
-  std::int64_t held = 0;  ///< Rows of the lane in outbox_held that are not skipped.
+  std::int64_t held = 0;        ///< Rows of the lane in outbox_held that are not skipped.
+  bool stands_at_head = false;  ///< The first of them is parked or waits: nothing behind it can be released.
 };
 struct Progress {
   std::int64_t settled_through = 0;
@@ -80,8 +81,8 @@ struct Progress {
 /// Reads the outbox for the relay on a connection of purpose `relay`. Single-threaded. Every call is one
 /// snapshot, leaves no statement open, and starts with the checks of P9: HAS_MOVED (moved), the anchor
 /// (restored: the newest row read before must still be there with its nonce, and settled_through <= max(id)),
-/// and, when schema_version moved, the schema's text (schema_differs); next_due_ms() and waiting_topics(), after which
-/// nothing is produced, check HAS_MOVED only. The constructor throws not_installed.
+/// and, when schema_version moved, the schema's text (schema_differs); next_due_ms(), waiting_topics() and
+/// newest_deed(), after which nothing is produced, check HAS_MOVED only. The constructor throws not_installed.
 class OutboxReader {
  public:
   explicit OutboxReader(Connection& connection);
@@ -91,6 +92,9 @@ class OutboxReader {
 
   [[nodiscard]] Progress progress();
   [[nodiscard]] std::vector<LaneLoad> held_lanes();
+  /// The newest line of txbox_audit, 0 for none: rises whenever a person did something to rows. Costs one descent,
+  /// where held_lanes() walks over all that is held.
+  [[nodiscard]] std::int64_t newest_deed();
 
   /// Rows with id > after in id order, each with its receipt's and held row's state. A receipt or held row whose
   /// nonce does not match throws restored (I6).
