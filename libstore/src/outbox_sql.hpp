@@ -116,6 +116,7 @@ inline constexpr std::string_view kMakeReady = "UPDATE outbox_held SET state = '
 
 // What people do. ?1 id, ?2 nonce prefix, ?3 lane.
 inline constexpr std::string_view kStateOfHeld = "SELECT state, nonce FROM outbox_held WHERE id = ?1";
+inline constexpr std::string_view kLaneOfHeld = "SELECT lane FROM outbox_held WHERE id = ?1";
 inline constexpr std::string_view kParkByHand = R"(
 INSERT INTO outbox_held(id, nonce, state, lane) SELECT ?1, ?2, 'parked', ?3
   WHERE NOT EXISTS (SELECT 1 FROM outbox_sent WHERE id = ?1)

@@ -12,6 +12,7 @@
 #include <txbox/store/statement.hpp>
 #include <txbox/store/transaction.hpp>
 
+#include "held_releases.hpp"
 #include "nonce.hpp"
 #include "outbox_sql.hpp"
 #include "store_checks.hpp"
@@ -97,7 +98,9 @@ class ToolStatements {
         park_(db_, sql::kParkByHand),
         skip_(db_, sql::kSkipByHand),
         retry_(db_, sql::kRetryByHand),
-        audit_(db_, sql::kAudit) {}
+        audit_(db_, sql::kAudit),
+        lane_of_held_(db_, sql::kLaneOfHeld),
+        releases_(db_) {}
 
   StoreChecks& checks() noexcept { return checks_; }
 
@@ -150,6 +153,16 @@ class ToolStatements {
     const NonceBytes nonce(row.nonce_prefix);
     statement.bind(1, id).bind_blob(2, nonce.view()).bind(3, row.lane);
     statement.execute();
+    // What was released behind it stands behind it again; rows that the relay has not listed yet it lists as blocked.
+    if (action != ToolAction::park) return;
+    if (const std::optional<Lane> lane = lane_in_held(id)) releases_.block_behind(*lane, id);
+  }
+
+  /// A redriven row may have another lane there than its own, or none.
+  std::optional<Lane> lane_in_held(std::int64_t id) {
+    const ResetGuard guard(lane_of_held_);
+    lane_of_held_.bind(1, id);
+    return lane_of_held_.step() ? lane_of_held_.column_optional(0) : std::nullopt;
   }
 
   void write_audit(ToolAction action, const ToolRow& row, std::optional<HeldState> before, const AuditNote& note) {
@@ -170,6 +183,8 @@ class ToolStatements {
   Statement skip_;
   Statement retry_;
   Statement audit_;
+  Statement lane_of_held_;
+  HeldReleases releases_;
 };
 
 }  // namespace

@@ -229,6 +229,7 @@ void ModelStore::park(std::int64_t id) {
   ++now_.deeds;
   held->second.state = HeldState::parked;
   held->second.by_person = true;
+  block_behind(held);
 }
 
 void ModelStore::skip(std::int64_t id) {

@@ -54,6 +54,28 @@ TEST_CASE("park holds a row back with its lane, and leaves a line of audit") {
         store.app.text("SELECT event_id FROM outbox_status WHERE id = 1"));
 }
 
+TEST_CASE("rows that were ready behind a row parked by hand are blocked, and follow it when it is retried") {
+  RelayStore store;
+  Person person(store);
+  store.add("orders", "k", 4);
+  store.add("orders", "other", 1);
+  using enum HeldState;
+  store.mark(
+      {},
+      {store.hold(1, ready), store.hold(2, ready), store.hold(3, ready), store.hold(4, parked), store.hold(5, ready)},
+      5);
+  CHECK(person.does(ToolAction::park, 2) == ToolOutcome::done);
+  CHECK(store.state_of(1) == "ready");
+  CHECK(store.state_of(3) == "blocked");
+  CHECK(store.state_of(4) == "parked");
+  CHECK(store.state_of(5) == "ready");
+  CHECK(txbox::store::count_outbox(store.app).ready == 2);
+  CHECK(person.does(ToolAction::retry, 2) == ToolOutcome::done);
+  CHECK(store.state_of(2) == "ready");
+  CHECK(store.relay->marker.release_lane(*store.hold(1, ready).lane, 100) == 1);
+  CHECK(store.state_of(3) == "ready");
+}
+
 TEST_CASE("retry makes a parked row ready in its lane, and says so on the row") {
   RelayStore store;
   Person person(store);

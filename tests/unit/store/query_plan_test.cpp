@@ -57,6 +57,7 @@ const Planned kStatements[] = {
     {sql::kMakeReady},
     {sql::kMakeBlocked},
     {sql::kStateOfHeld},
+    {sql::kLaneOfHeld},
     {sql::kParkByHand},
     {sql::kSkipByHand},
     {sql::kRetryByHand},
