@@ -260,3 +260,39 @@ TEST_CASE("a row that overtook one that was parked is sent again behind it") {
   REQUIRE(fixture.marks.size() == 1);
   CHECK(fixture.marks[0].receipts.empty());
 }
+
+TEST_CASE("an outage that turns out to be rows that kill their connection ends without a word of acknowledgements") {
+  CoreFixture fixture;
+  fixture.read(two_keys());
+  fixture.advance(16s);
+  REQUIRE(fixture.said("reading pauses"));
+  ends(fixture, ProducerKind::main, 3);
+  REQUIRE(fixture.said("again and again"));
+  CHECK_FALSE(fixture.core.status().outage);
+  CHECK_FALSE(fixture.said("Kafka acknowledges again"));
+}
+
+TEST_CASE("a ready row that was suspected of killing its connection is acquitted by its acknowledgement") {
+  CoreFixture fixture({}, false);
+  event::DatabaseOpened opened;
+  opened.progress = {1, 0, 1};
+  fixture.step(opened);
+  TestRow row{.id = 1};
+  row.held = store::HeldState::ready;
+  row.held_lane = row.lane();
+  fixture.read_ready({row});
+  REQUIRE(fixture.take_handed_ids() == Ids{1});
+  ends(fixture, ProducerKind::main, 3);
+  fixture.producer_ready();
+  fixture.read_ready({row});
+  REQUIRE(fixture.last_handed.at(1).producer == ProducerKind::probation);
+  fixture.ack({1});
+  mark_all(fixture);
+  // It was not the row, so it was the batch: the next producer makes smaller ones.
+  fixture.wake();
+  if (fixture.reading_ready) fixture.read_ready({});
+  fixture.read({{.id = 2, .key = "B2"}});
+  fixture.report(2, ReportKind::unknown, -150);
+  REQUIRE(fixture.rebuilds.size() == 1);
+  CHECK(fixture.rebuilds[0].batch_halvings == 1);
+}
