@@ -6,6 +6,9 @@ Loads with and without poison take turns, each with a relay, a file and topics o
   batch    larger than the topic allows since a moment ago: the broker refuses the batch that it is in
   no key   on a compacted topic, which Kafka refuses since a moment ago
   missing  the topic is not there: nothing is parked, the rows wait
+  far      the partition that the row asks for is not there: the same
+What is refused by its timestamp alone does not exist, since the relay sends none of its own; requests that kill their
+connection are killed_connections.py's.
 """
 
 import argparse
@@ -26,7 +29,9 @@ from support.oracle import compare, summary
 KEYS = 1_000
 POISONED = 50  # keys of each kind
 LIMIT = 20_000
-TOO_LARGE, NO_KEY, MISSING = "MSG_SIZE_TOO_LARGE", "INVALID_RECORD", "UNKNOWN_TOPIC_OR_PART"
+FAR_PARTITION = 99
+TOO_LARGE, NO_KEY = "MSG_SIZE_TOO_LARGE", "INVALID_RECORD"
+WAIT_FOR = {"missing": "UNKNOWN_TOPIC_OR_PART", "far": "_UNKNOWN_PARTITION"}
 
 
 class Load:
@@ -44,7 +49,7 @@ class Load:
         self.fates = {}
 
     def events(self):
-        """(name, topic, key, payload bytes), keys in turn; the middle row of a poisoned key is the poison."""
+        """(name, topic, key, payload bytes, partition), keys in turn; a poisoned key's middle row is the poison."""
         middle = self.rows // KEYS // 2
         for row in range(self.rows):
             number, key = divmod(row, KEYS)
@@ -54,22 +59,23 @@ class Load:
             if guilty and kind == "compacted":
                 # It has no key and holds nobody back, so its neighbours go on.
                 self.fates[f"none-{key}"] = "parked"
-                yield f"none-{key}", self.topics[kind], None, 100
+                yield f"none-{key}", self.topics[kind], None, 100, None
             behind = poison and number > middle and kind != "compacted" and not self.skip
             large = guilty and kind != "compacted"
             self.fates[name] = "parked" if large else "blocked" if behind else "sent"
-            yield name, self.topics[kind], f"key-{key}", 30_000 if large else 150
+            yield name, self.topics[kind], f"key-{key}", 30_000 if large else 150, None
             if guilty:
-                self.fates[f"missing-{key}"] = "waiting"
-                yield f"missing-{key}", self.topics["missing"], f"key-{key}", 100
+                self.fates[f"missing-{key}"] = self.fates[f"far-{key}"] = "waiting"
+                yield f"missing-{key}", self.topics["missing"], f"key-{key}", 100, None
+                yield f"far-{key}", self.topics[kind], f"key-{key}", 100, FAR_PARTITION
 
     def write(self, events):
         connection = outbox_file.connect(self.db)
         connection.execute("PRAGMA wal_autocheckpoint=0")  # it would happen inside the COMMIT, and count as waiting
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany(
-            "INSERT INTO outbox(event_id, topic, key, payload) VALUES (?, ?, ?, ?)",
-            ((name, topic, key, "x" * size) for name, topic, key, size in events),
+            "INSERT INTO outbox(event_id, topic, key, payload, partition) VALUES (?, ?, ?, ?, ?)",
+            ((name, topic, key, "x" * size, partition) for name, topic, key, size, partition in events),
         )
         connection.execute("COMMIT")
         committed = time.time()
@@ -86,7 +92,7 @@ class Load:
 
     def publish(self, relay):
         """Rows a second, from the commit to the last acknowledgement."""
-        warm = [(f"warm-{topic}", topic, "warm", 10) for topic in self.partitions]
+        warm = [(f"warm-{topic}", topic, "warm", 10, None) for topic in self.partitions]
         self.write(warm)
         self.fates.update({name: "sent" for name, *_ in warm})
         relay_process.wait_settled(self.run, self.db, 30, relay)
@@ -113,7 +119,8 @@ class Load:
 
     def check_reasons(self, states, words):
         for name, (state, error) in states.items():
-            wanted = {"parked": NO_KEY if name.startswith("none") else TOO_LARGE, "waiting": MISSING}.get(state)
+            kind = name.split("-")[0]
+            wanted = {"parked": NO_KEY if kind == "none" else TOO_LARGE, "waiting": WAIT_FOR.get(kind)}.get(state)
             if wanted and not (error or "").startswith(wanted):
                 check(False, f"{name} is {state}: {error}")
         reasons = collections.Counter(error for state, error in states.values() if state == "parked")
