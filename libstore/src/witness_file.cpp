@@ -94,13 +94,23 @@ void WitnessFile::write(const Witness& witness) const {
   replace_small_file(path_, text);
 }
 
-std::string default_state_directory() {
+std::string state_directory_in(const std::map<std::string, std::string>& environment) {
+  const auto value_of = [&environment](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::string() : found->second;
+  };
   // systemd gives a list where several directories are configured; the first is ours.
-  if (const std::string state = environment("STATE_DIRECTORY"); !state.empty()) return state.substr(0, state.find(':'));
+  if (const std::string state = value_of("STATE_DIRECTORY"); !state.empty()) return state.substr(0, state.find(':'));
   // A relative path must be ignored, says the XDG base directory specification.
-  if (const std::string xdg = environment("XDG_STATE_HOME"); xdg.starts_with('/')) return xdg + "/outbox-relay";
-  if (const std::string home = environment("HOME"); !home.empty()) return home + "/.local/state/outbox-relay";
+  if (const std::string xdg = value_of("XDG_STATE_HOME"); xdg.starts_with('/')) return xdg + "/outbox-relay";
+  if (const std::string home = value_of("HOME"); !home.empty()) return home + "/.local/state/outbox-relay";
   throw Error(ErrorCode::configuration, "no state directory: none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set");
+}
+
+std::string default_state_directory() {
+  std::map<std::string, std::string> ours;
+  for (const char* name : {"STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"}) ours[name] = environment(name);
+  return state_directory_in(ours);
 }
 
 }  // namespace txbox::store

@@ -19,6 +19,7 @@
 #include "relay/cli/status_output.hpp"
 #include "relay/cli/whole_number.hpp"
 #include "relay/config/duration.hpp"
+#include "relay/engine/trouble_note.hpp"
 
 namespace txbox::relay {
 
@@ -54,7 +55,10 @@ FileStatus read_status(const std::string& path) {
         store::list_inbox_groups(file.connection.handle(), {.group = std::nullopt},
                                  [&status](const store::InboxGroup& group) { status.groups.push_back(group); });
   }
-  if (const auto holder = store::relay_lock_holder(path)) status.relay_pid = holder->pid;
+  if (const auto holder = store::relay_lock_holder(path)) {
+    status.relay_pid = holder->pid;
+    status.broker_trouble = read_trouble_note(state_directory_of(holder->pid), holder->pid);
+  }
   status.wal_bytes = store::survey_file(path).wal_bytes;
   status.wal_readers = store::lasting_wal_readers(file.connection);
   return status;

@@ -49,6 +49,10 @@ std::string wal_as_text(const FileStatus& status) {
   return text;
 }
 
+std::optional<std::string> kind_of(const std::optional<TroubleFigures>& trouble) {
+  return trouble ? std::optional(std::string(to_string(trouble->kind))) : std::nullopt;
+}
+
 std::vector<JsonObject> reader_objects(const std::vector<store::WalReader>& readers) {
   std::vector<JsonObject> objects;
   for (const store::WalReader& reader : readers) {
@@ -81,6 +85,7 @@ std::string status_as_json(const FileStatus& status, std::int64_t now_ms) {
   std::vector<std::string_view> boxes;
   if (status.boxes.outbox) boxes.emplace_back("outbox");
   if (status.boxes.inbox) boxes.emplace_back("inbox");
+  const std::optional<TroubleFigures>& trouble = status.broker_trouble;
   JsonObject json;
   json.number("ready", counts.ready)
       .number("scheduled", counts.scheduled)
@@ -97,6 +102,9 @@ std::string status_as_json(const FileStatus& status, std::int64_t now_ms) {
       .truth("more_inbox_groups", status.more_groups)
       .words("boxes", boxes)
       .number("relay_pid", status.relay_pid)
+      .text_or_null("broker_trouble", kind_of(status.broker_trouble))
+      .text_or_null("broker_trouble_text", trouble ? std::optional(trouble->text) : std::nullopt)
+      .number("broker_trouble_since", trouble ? std::optional(to_ms(trouble->since)) : std::nullopt)
       .number("wal_bytes", status.wal_bytes)
       .list("wal_readers", reader_objects(status.wal_readers));
   return json.str();
@@ -108,6 +116,7 @@ std::string status_as_text(const FileStatus& status, std::int64_t now_ms) {
   text += status.boxes.inbox ? groups_as_text(status) : padded("inbox", kNameWidth) + "none\n";
   text += wal_as_text(status);
   if (status.relay_pid) text += padded("relay", kNameWidth) + "pid " + std::to_string(*status.relay_pid) + "\n";
+  if (status.broker_trouble) text += padded("Kafka", kNameWidth) + printable(status.broker_trouble->text) + "\n";
   return text;
 }
 

@@ -10,6 +10,8 @@
 #include <txbox/store/schema.hpp>
 #include <txbox/store/wal_readers.hpp>
 
+#include "relay/engine/figures.hpp"
+
 namespace txbox::relay {
 
 /// What `status` knows of a file. A box that the file does not have counts nothing.
@@ -21,11 +23,13 @@ struct FileStatus {
   /// The process that holds the relay's lock on the file, where the kernel tells; null for none.
   std::optional<std::int64_t> relay_pid;
   std::int64_t wal_bytes = 0;
-  std::vector<store::WalReader> wal_readers;  ///< Who pins the WAL for longer than a moment.
+  std::optional<TroubleFigures> broker_trouble;  ///< Of that process with Kafka, where it may be known.
+  std::vector<store::WalReader> wal_readers;     ///< Who pins the WAL for longer than a moment.
 };
 
 /// One object: the outbox's counts, then `inbox_groups`, and in `boxes` the boxes whose tables the file has,
-/// `relay_pid`, `wal_bytes` and `wal_readers`.
+/// `relay_pid`, `broker_trouble` (auth_failed, tls_failed, unreachable, other or null) with `broker_trouble_text` and
+/// `broker_trouble_since`, `wal_bytes` and `wal_readers`.
 /// `now_ms` makes an age of the oldest ready row's time.
 [[nodiscard]] std::string status_as_json(const FileStatus& status, std::int64_t now_ms);
 [[nodiscard]] std::string status_as_text(const FileStatus& status, std::int64_t now_ms);

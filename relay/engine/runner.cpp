@@ -186,6 +186,8 @@ void Runner::State::serve_timers() {
   next_housekeeping = time + kHousekeepingInterval;
   note_answers();
   if (const auto error = kafka.take_client_error()) hint(*error);
+  watch_trouble();
+  trouble_note.show(trouble_seen ? std::optional(trouble_seen->figures) : std::nullopt);
   look_after_files();
   show_figures();
 }

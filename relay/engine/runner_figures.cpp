@@ -50,7 +50,7 @@ void Runner::State::count_rows() {
 
 /// To be called before newer errors are taken: acknowledgements that came before one say nothing against it.
 void Runner::State::note_answers() {
-  if (!options.board || core.status().sent == sent_before) return;
+  if (core.status().sent == sent_before) return;
   sent_before = core.status().sent;
   answered_at = now();
 }
@@ -86,7 +86,6 @@ FileFigures Runner::State::file_figures(const ServedFile& file) const {
 void Runner::State::show_figures() {
   if (!options.board) return;
   count_rows();
-  watch_trouble();
   if (!knows_cluster) knows_cluster = !cluster_id.empty() || kafka.knows_cluster();
   auto figures = std::make_shared<RelayFigures>();
   figures->taken_at = system_clock().wall_now();

@@ -73,7 +73,7 @@ void Runner::State::serve_topics() {
 }
 
 void Runner::State::hint(const kafka::ClientError& error) {
-  if (options.board) note_trouble(error);
+  note_trouble(error);
   if (const auto text = trouble.words(error, now())) say(LogLevel::warning, *text);
 }
 

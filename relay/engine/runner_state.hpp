@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <txbox/base/clock.hpp>
 #include <txbox/base/error.hpp>
@@ -25,6 +26,7 @@
 #include "relay/engine/served_file.hpp"
 #include "relay/engine/store_worker.hpp"
 #include "relay/engine/topic_describer.hpp"
+#include "relay/engine/trouble_note.hpp"
 
 namespace txbox::relay {
 
@@ -193,6 +195,7 @@ struct Runner::State {
     SteadyTime heard{};  ///< Last.
   };
   std::optional<TroubleSeen> trouble_seen;
+  TroubleNote trouble_note{options.state_directory, ::getpid()};
   SteadyTime answered_at{};      ///< When Kafka last did something that it was asked for.
   std::int64_t sent_before = 0;  ///< By then.
   bool knows_cluster = false;

@@ -117,6 +117,25 @@ class ReloadTest(unittest.TestCase):
         self.await_text(relay, "reloaded: new properties for Kafka")
         self.stop(relay)
 
+    def test_a_standby_reads_it_while_it_waits(self):
+        self.configure()
+        holder = self.start()
+        holder_now = lambda: relay_process.status(self.run_, self.db)["relay_pid"]
+        wait_until(lambda: holder_now() == holder.pid, SECONDS, "the file is held")
+        self.configure("[relay]\nstandby = true")
+        standby = self.start()
+        self.await_text(standby, "standing by")
+        self.configure("nonsense = 1")
+        self.reload(standby)
+        self.await_text(standby, "nonsense is no option")
+        self.configure('[relay]\nstandby = true\n[log]\nlevel = "debug"')
+        self.reload(standby)
+        self.await_text(standby, "reloaded")
+        self.assertEqual(holder_now(), holder.pid)
+        self.stop(holder)
+        wait_until(lambda: holder_now() == standby.pid, SECONDS, "the standby took over")
+        self.stop(standby)
+
     def test_a_terminal_that_is_gone_ends_the_relay(self):
         self.configure()
         master, terminal = os.openpty()

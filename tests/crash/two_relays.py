@@ -54,7 +54,7 @@ def frozen(run, db, bootstrap, active, writers):
     standby = Relay(run, db, bootstrap, "--standby")
     stands_by(standby)
     os.kill(active.pid, signal.SIGSTOP)
-    let_pass(4, "a freeze that is longer than any take-over")
+    let_pass(12, "a freeze that is longer than any take-over, and than every timeout of its connections")
     check(holder(run, db) == active.pid, "a frozen relay keeps the file")
     check("standing by" in standby.text() and standby.alive(), "and the standby goes on waiting")
     os.kill(active.pid, signal.SIGCONT)

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -105,5 +106,7 @@ class WitnessFile {
 };
 /// $STATE_DIRECTORY (systemd), else $XDG_STATE_HOME/outbox-relay, else ~/.local/state/outbox-relay.
 [[nodiscard]] std::string default_state_directory();
+/// The same in the environment of another process.
+[[nodiscard]] std::string state_directory_in(const std::map<std::string, std::string>& environment);
 
 }  // namespace txbox::store
