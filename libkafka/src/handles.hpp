@@ -30,6 +30,7 @@ using HeadersHandle = std::unique_ptr<rd_kafka_headers_t, DestroyedBy<rd_kafka_h
 using MetadataHandle = std::unique_ptr<const rd_kafka_metadata_t, DestroyedBy<rd_kafka_metadata_destroy>>;
 using ConfigResourceHandle = std::unique_ptr<rd_kafka_ConfigResource_t, DestroyedBy<rd_kafka_ConfigResource_destroy>>;
 using AdminOptionsHandle = std::unique_ptr<rd_kafka_AdminOptions_t, DestroyedBy<rd_kafka_AdminOptions_destroy>>;
+using NewTopicHandle = std::unique_ptr<rd_kafka_NewTopic_t, DestroyedBy<rd_kafka_NewTopic_destroy>>;
 using MessageHandle = std::unique_ptr<rd_kafka_message_t, DestroyedBy<rd_kafka_message_destroy>>;
 using TopicPartitionsHandle =
     std::unique_ptr<rd_kafka_topic_partition_list_t, DestroyedBy<rd_kafka_topic_partition_list_destroy>>;

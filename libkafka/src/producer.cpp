@@ -22,6 +22,7 @@
 #include "handles.hpp"
 #include "log_level.hpp"
 #include "producer_configuration.hpp"
+#include "topic_creation.hpp"
 #include "topic_description.hpp"
 
 namespace txbox::kafka {
@@ -268,6 +269,11 @@ std::string Producer::cluster_id(std::chrono::milliseconds timeout) {
 std::vector<TopicDescription> Producer::describe_topics(const std::vector<std::string>& topics,
                                                         std::chrono::milliseconds timeout) {
   return kafka::describe_topics(state_->client.get(), topics, not_negative(timeout));
+}
+
+std::vector<TopicCreation> Producer::create_topics(const std::vector<std::string>& topics, TopicShape shape,
+                                                   std::chrono::milliseconds timeout) {
+  return kafka::create_topics(state_->client.get(), topics, shape, not_negative(timeout));
 }
 
 }  // namespace txbox::kafka

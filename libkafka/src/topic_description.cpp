@@ -37,6 +37,7 @@ bool read_metadata(rd_kafka_t* client, TopicDescription& description, std::vecto
   if (description.error != RD_KAFKA_RESP_ERR_NO_ERROR) return false;
   const MetadataHandle owner(answer);
   brokers.clear();
+  description.brokers = answer->broker_cnt;
   for (int index = 0; index < answer->broker_cnt; ++index) brokers.push_back(answer->brokers[index].id);
   if (answer->topic_cnt == 0) {
     description.error = RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;

@@ -22,6 +22,7 @@
 #include "relay/cli/watch_server.hpp"
 #include "relay/config/configuration.hpp"
 #include "relay/config/environment.hpp"
+#include "relay/config/topic_shape.hpp"
 #include "relay/engine/runner.hpp"
 #include "relay/host/service_manager.hpp"
 
@@ -48,6 +49,7 @@ RunnerOptions runner_options(const Configuration& configuration, StopSignals& si
   options.drain = configuration.truth("drain");
   options.drain_timeout = configuration.duration("timeout");
   options.standby = configuration.truth("relay.standby");
+  options.create_topics = parse_topic_shape(configuration.text("relay.create_topics"));
   options.id_header = configuration.text("relay.id_header");
   options.core.window_bytes = configuration.size("relay.window_bytes");
   options.core.on_refusal = on_refusal_of(configuration);

@@ -6,6 +6,7 @@
 #include "relay/config/duration.hpp"
 #include "relay/config/listen_address.hpp"
 #include "relay/config/size.hpp"
+#include "relay/config/topic_shape.hpp"
 #include "relay/config/truth.hpp"
 
 namespace txbox::relay {
@@ -15,6 +16,10 @@ namespace {
 std::string header_objection(std::string_view name) {
   if (name.empty()) return "the name of a header is wanted";
   return name.starts_with("txbox-") ? "another name is wanted: the relay's own headers begin with txbox-" : "";
+}
+
+std::string shape_objection(std::string_view text) {
+  return text == "off" || parse_topic_shape(text) ? "" : "PARTITIONS or PARTITIONS:REPLICAS, or off, is wanted";
 }
 
 std::string window_objection(std::string_view text) {
@@ -70,6 +75,14 @@ constexpr std::array kOptions{
            .standard = "forever",
            .help = "Likewise for rows that a person skipped, from when they were written",
            .while_running = true},
+    Option{.name = "relay.create_topics",
+           .flag = "--create-topics",
+           .variable = "OUTBOX_RELAY_CREATE_TOPICS",
+           .standard = "off",
+           .help =
+               "For development: make a topic that is missing, with PARTITIONS[:REPLICAS] such as 6:3; else its rows "
+               "wait until somebody made it",
+           .objection = shape_objection},
     Option{.name = "relay.id_header",
            .flag = "--id-header",
            .variable = "OUTBOX_RELAY_ID_HEADER",

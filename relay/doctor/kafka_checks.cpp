@@ -9,6 +9,7 @@
 #include <txbox/kafka/errors.hpp>
 
 #include "relay/engine/broker_trouble.hpp"
+#include "relay/engine/topic_command.hpp"
 
 namespace txbox::relay::doctor {
 
@@ -92,12 +93,6 @@ Check clock_not_checked() {
 
 }  // namespace
 
-std::string create_command(const std::string& topic, const std::string& brokers) {
-  const std::string server = brokers.substr(0, brokers.find(','));
-  return "kafka-topics.sh --bootstrap-server " + (server.empty() ? "HOST:9092" : server) + " --create --topic " +
-         topic + " --partitions 6 --replication-factor 3 --config min.insync.replicas=2";
-}
-
 Check broker_trouble(const kafka::ClientError& error) {
   switch (trouble_of(error)) {
     case BrokerTrouble::auth_failed:
@@ -122,7 +117,7 @@ Check topic_is_there(const kafka::TopicDescription& topic, const std::string& br
   const std::string reason = kafka::describe(topic.error);
   if (reason.starts_with("UNKNOWN_TOPIC_OR_PART")) {
     return of_topic(topic, "exists", Result::failure, "is not there; the relay never creates a topic by itself",
-                    create_command(topic.name, brokers));
+                    create_topic_command(topic.name, brokers, topic.brokers));
   }
   if (kafka::scope_of(topic.error) == kafka::ErrorScope::topic) {
     return of_topic(topic, "exists", Result::failure, reason,

@@ -24,7 +24,4 @@ using TopicLimits = std::map<std::string, std::int64_t>;
 /// What a client error says about the brokers.
 [[nodiscard]] Check broker_trouble(const kafka::ClientError& error);
 
-/// The command that makes a topic, for a person to copy.
-[[nodiscard]] std::string create_command(const std::string& topic, const std::string& brokers);
-
 }  // namespace txbox::relay::doctor

@@ -53,6 +53,7 @@ struct TopicFacts {
     std::int32_t assigned = 0;
   };
   std::vector<Replicas> by_partition;  ///< Empty: not told.
+  std::string remedy = {};             ///< What a person can do about it, where it is known: how a missing one is made.
 };
 
 namespace event {

@@ -12,6 +12,7 @@ namespace kafka_error {
 inline constexpr int kPurgedInQueue = -152;  ///< _PURGE_QUEUE: never handed to a broker.
 inline constexpr int kQueueFull = -184;      ///< _QUEUE_FULL: serve reports and try again.
 inline constexpr int kTopicAuthorizationFailed = 29;
+inline constexpr int kTopicAlreadyExists = 36;
 inline constexpr int kInvalidRecord = 87;
 }  // namespace kafka_error
 

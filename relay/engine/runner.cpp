@@ -42,7 +42,7 @@ Runner::State::State(RunnerOptions given)
     : options(std::move(given)),
       finder(options.databases),
       kafka(producer_options(options), options.id_header),
-      describer(producer_options(options), wake, *options.liveness),
+      describer(producer_options(options), wake, *options.liveness, options.create_topics),
       worker(wake, *options.liveness, options.log),
       core(options.core, &kafka::partition_for_key, &kafka::describe) {}
 

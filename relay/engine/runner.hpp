@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <txbox/base/log.hpp>
+#include <txbox/kafka/producer.hpp>
 #include <txbox/kafka/settings.hpp>
 
 #include "relay/engine/core.hpp"
@@ -31,10 +32,12 @@ struct RunnerOptions {
   bool drain = false;       ///< End when everything up to the newest row at the start is settled.
   std::optional<std::chrono::milliseconds> drain_timeout;  ///< Of the drain; then ExitCode::try_later.
   bool standby = false;                                    ///< Wait for another relay that holds a file.
-  std::string id_header = "id";                            ///< Name of the header that carries the event id.
-  std::chrono::milliseconds grace{10'000};                 ///< After the stop signal: time for what is in flight.
-  std::string state_directory;                             ///< Where the witnesses lie.
-  int stop_descriptor = -1;                                ///< Readable when a stop was asked for.
+  /// For development: topics that are missing are made so. None: they are waited for.
+  std::optional<kafka::TopicShape> create_topics;
+  std::string id_header = "id";             ///< Name of the header that carries the event id.
+  std::chrono::milliseconds grace{10'000};  ///< After the stop signal: time for what is in flight.
+  std::string state_directory;              ///< Where the witnesses lie.
+  int stop_descriptor = -1;                 ///< Readable when a stop was asked for.
   std::function<int()> take_stop_requests;  ///< How many since the last call; the second one ends the process at once.
   int change_descriptor = -1;               ///< Readable when take_changes() has something.
   std::function<std::optional<RunnerChanges>()> take_changes;  ///< Since the last call; must not throw.

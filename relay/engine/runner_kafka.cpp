@@ -47,6 +47,7 @@ void Runner::State::serve_topics() {
   describer.take_answers(topic_answers);
   for (TopicAnswer& answer : topic_answers) {
     use_cluster(answer.cluster_id);
+    for (const std::string& topic : answer.created) say(LogLevel::info, "topic " + topic + " created");
     if (answer.hint) {
       hint(*answer.hint);
     } else if (!answer.cluster_id.empty()) {

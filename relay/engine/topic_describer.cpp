@@ -8,8 +8,10 @@
 
 #include <txbox/base/clock.hpp>
 #include <txbox/base/error.hpp>
+#include <txbox/kafka/errors.hpp>
 
 #include "relay/engine/outcome.hpp"
+#include "relay/engine/topic_command.hpp"
 
 namespace txbox::relay {
 
@@ -17,11 +19,22 @@ namespace {
 using namespace std::chrono_literals;
 // Long for a broker that lives, short enough for a stop to wait for.
 constexpr auto kAnswerTimeout = 2000ms;
+
+std::string brokers_of(const kafka::ProducerOptions& options) {
+  const auto found = std::find_if(options.properties.begin(), options.properties.end(),
+                                  [](const auto& property) { return property.first == "bootstrap.servers"; });
+  return found == options.properties.end() ? std::string() : found->second;
+}
 }  // namespace
 
 struct TopicDescriber::State {
-  State(const kafka::ProducerOptions& options, const EventDescriptor& wake_descriptor, Liveness& told)
-      : client(std::make_unique<kafka::Producer>(options)), wake(wake_descriptor), liveness(told) {}
+  State(const kafka::ProducerOptions& options, const EventDescriptor& wake_descriptor, Liveness& told,
+        std::optional<kafka::TopicShape> shape)
+      : client(std::make_unique<kafka::Producer>(options)),
+        wake(wake_descriptor),
+        liveness(told),
+        brokers(brokers_of(options)),
+        create(shape) {}
 
   void run() {
     std::unique_lock lock(mutex);
@@ -44,12 +57,19 @@ struct TopicDescriber::State {
   TopicAnswer ask(const std::vector<std::string>& topics, const std::optional<kafka::ProducerOptions>& options) {
     TopicAnswer answer;
     try {
-      if (options) client = std::make_unique<kafka::Producer>(*options);
+      if (options) {
+        client = std::make_unique<kafka::Producer>(*options);
+        brokers = brokers_of(*options);
+      }
       bool reached = false;
       for (const kafka::TopicDescription& description : client->describe_topics(topics, kAnswerTimeout)) {
         answer.topics.emplace_back(description.name, facts_of(description));
-        reached = reached || answer.topics.back().second.state != TopicFacts::State::unreachable;
+        TopicFacts& facts = answer.topics.back().second;
+        reached = reached || facts.state != TopicFacts::State::unreachable;
+        if (facts.state == TopicFacts::State::missing)
+          facts.remedy = create_topic_command(description.name, brokers, description.brokers);
       }
+      if (create) create_missing(answer);
       // Known from the answers above, so it waits for nobody.
       if (reached) answer.cluster_id = client->cluster_id(kAnswerTimeout);
     } catch (const Error& error) {
@@ -65,10 +85,34 @@ struct TopicDescriber::State {
     return answer;
   }
 
+  /// A topic that was made is asked for again in a moment, when the brokers have heard of it.
+  void create_missing(TopicAnswer& answer) {
+    std::vector<std::string> missing;
+    for (const auto& [topic, facts] : answer.topics) {
+      if (facts.state == TopicFacts::State::missing) missing.push_back(topic);
+    }
+    if (missing.empty()) return;
+    for (const kafka::TopicCreation& creation : client->create_topics(missing, *create, kAnswerTimeout)) {
+      const auto found = std::find_if(answer.topics.begin(), answer.topics.end(),
+                                      [&](const auto& topic) { return topic.first == creation.name; });
+      if (found == answer.topics.end()) continue;
+      const bool made = creation.error == 0;
+      if (made) answer.created.push_back(creation.name);
+      if (made || creation.error == kafka_error::kTopicAlreadyExists) {
+        found->second.state = TopicFacts::State::unreachable;
+      } else {
+        found->second.remedy += " (--create-topics could not: " + kafka::describe(creation.error) +
+                                (creation.text.empty() ? "" : ", " + creation.text) + ")";
+      }
+    }
+  }
+
   std::unique_ptr<kafka::Producer> client;
   std::vector<kafka::DeliveryReport> no_reports;
   const EventDescriptor& wake;
   Liveness& liveness;
+  std::string brokers;                            ///< The describer thread's own, as what follows.
+  const std::optional<kafka::TopicShape> create;  ///< A missing topic is made so.
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::string> wanted;  ///< Guarded by mutex, as all below.
@@ -78,8 +122,9 @@ struct TopicDescriber::State {
   std::thread thread;
 };
 
-TopicDescriber::TopicDescriber(const kafka::ProducerOptions& options, const EventDescriptor& wake, Liveness& liveness)
-    : state_(std::make_unique<State>(options, wake, liveness)) {
+TopicDescriber::TopicDescriber(const kafka::ProducerOptions& options, const EventDescriptor& wake, Liveness& liveness,
+                               std::optional<kafka::TopicShape> create)
+    : state_(std::make_unique<State>(options, wake, liveness, create)) {
   state_->thread = std::thread([state = state_.get()] { state->run(); });
 }
 

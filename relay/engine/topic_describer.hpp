@@ -19,6 +19,7 @@ struct TopicAnswer {
   std::string cluster_id;  ///< Empty when the broker was not reached.
   std::vector<std::pair<std::string, TopicFacts>> topics;
   std::optional<kafka::ClientError> hint;  ///< Why the broker was not reached, when the client knows.
+  std::vector<std::string> created;        ///< Topics that were made.
 };
 
 /// Asks the broker what topics allow, on a thread and a client of its own, so that publishing and signals never
@@ -26,8 +27,9 @@ struct TopicAnswer {
 /// answer signals `wake`. At most one question is under way; topics asked for meanwhile are asked together next.
 class TopicDescriber {
  public:
-  /// Throws configuration when librdkafka refuses the properties.
-  TopicDescriber(const kafka::ProducerOptions& options, const EventDescriptor& wake, Liveness& liveness);
+  /// Throws configuration when librdkafka refuses the properties. With `create` a topic that is missing is made.
+  TopicDescriber(const kafka::ProducerOptions& options, const EventDescriptor& wake, Liveness& liveness,
+                 std::optional<kafka::TopicShape> create = std::nullopt);
   TopicDescriber(const TopicDescriber&) = delete;
   TopicDescriber& operator=(const TopicDescriber&) = delete;
   ~TopicDescriber();

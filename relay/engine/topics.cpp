@@ -19,7 +19,8 @@ constexpr std::size_t kTopicNameMax = 249;
 
 std::string paused_text(const Topic& topic) {
   std::string text = "topic " + topic.name + " is paused, its rows wait: " + topic.reason;
-  if (topic.reason.starts_with("UNKNOWN_TOPIC_OR_PART")) text += "; create it: the relay never creates a topic";
+  if (topic.reason.starts_with("UNKNOWN_TOPIC_OR_PART"))
+    text += "; create it: " + (topic.remedy.empty() ? "the relay never creates a topic" : topic.remedy);
   return text;
 }
 
@@ -89,6 +90,7 @@ TopicChange TopicTable::described(SteadyTime now, const event::TopicDescribed& a
     case TopicFacts::State::denied:
       topic.describe_at = now + kPaused.wait(topic.tries++, random_);
       topic.reason = answer.facts.reason;
+      topic.remedy = answer.facts.remedy;
       forget_cluster_state(topic);
       if (topic.phase == TopicPhase::paused) return TopicChange::none;
       topic.phase = TopicPhase::paused;

@@ -45,6 +45,7 @@ struct Topic {
   unsigned tries = 0;                  ///< Unsuccessful descriptions in a row.
   unsigned refusals = 0;               ///< Refused by producers, without an acknowledgement since.
   std::string reason;                  ///< Kafka's name and text while not usable.
+  std::string remedy;                  ///< Likewise: TopicFacts::remedy.
   std::int32_t partitions = 0;         ///< Pinned: keys map by this count until everything in flight is acknowledged.
   std::int32_t grown_to = 0;           ///< A larger count, to be adopted; 0 for none.
   std::int64_t message_bytes_max = 0;  ///< 0: not told.

@@ -82,6 +82,19 @@ struct TopicDescription {
   std::optional<std::int64_t> min_insync_replicas;  ///< With retention_ms and retention_bytes, of DescribeConfigs.
   std::optional<std::int64_t> retention_ms;         ///< -1: for ever.
   std::optional<std::int64_t> retention_bytes;      ///< Of a partition; -1: no limit.
+  std::int32_t brokers = 0;  ///< That the cluster has, also where the topic is missing; 0: not told.
+};
+
+/// Of a topic to be made.
+struct TopicShape {
+  std::int32_t partitions = 1;
+  std::int32_t replicas = -1;  ///< -1: the brokers' default.
+};
+
+struct TopicCreation {
+  std::string name;
+  int error = 0;     ///< rd_kafka_resp_err_t: TOPIC_ALREADY_EXISTS where somebody was quicker.
+  std::string text;  ///< Kafka's, for a person.
 };
 
 /// One instance of an idempotent, gapless producer. All calls from one thread. Any error report or failed
@@ -121,6 +134,9 @@ class Producer {
   /// Metadata and limits of topics. Never creates a topic. A broker that cannot be reached: error of scope transport.
   [[nodiscard]] std::vector<TopicDescription> describe_topics(const std::vector<std::string>& topics,
                                                               std::chrono::milliseconds timeout);
+  /// Makes topics; one answer for each. It may take a moment until all brokers know of them.
+  [[nodiscard]] std::vector<TopicCreation> create_topics(const std::vector<std::string>& topics, TopicShape shape,
+                                                         std::chrono::milliseconds timeout);
 
  private:
   struct State;
