@@ -57,10 +57,13 @@ ToolOutcome judge(ToolAction action, std::optional<HeldState> before) noexcept {
   return ToolOutcome::not_found;
 }
 
-bool is_among(std::optional<HeldState> before, std::span<const HeldState> chosen_from) noexcept {
+bool is_among(ToolAction action, std::optional<HeldState> before, std::span<const HeldState> chosen_from) noexcept {
   const auto unheld = [](HeldState state) { return state == HeldState::ready || state == HeldState::scheduled; };
-  if (!before || unheld(*before)) return std::any_of(chosen_from.begin(), chosen_from.end(), unheld);
-  return std::find(chosen_from.begin(), chosen_from.end(), *before) != chosen_from.end();
+  if (before && std::find(chosen_from.begin(), chosen_from.end(), *before) != chosen_from.end()) return true;
+  // Parking one row of a key blocks the next ones, which may have been chosen together with it as rows that are ready.
+  const bool blocked_since = action == ToolAction::park && before == HeldState::blocked;
+  if (before && !unheld(*before) && !blocked_since) return false;
+  return std::any_of(chosen_from.begin(), chosen_from.end(), unheld);
 }
 
 /// What a tool must know of a row before it touches its state.
@@ -109,7 +112,7 @@ class ToolStatements {
     if (!row) return ToolOutcome::not_found;
     if (is_sent(id, *row)) return ToolOutcome::already_sent;
     const std::optional<HeldState> before = held_state(id, *row);
-    if (!chosen_from.empty() && !is_among(before, chosen_from)) return ToolOutcome::changed_since;
+    if (!chosen_from.empty() && !is_among(action, before, chosen_from)) return ToolOutcome::changed_since;
     if (const ToolOutcome outcome = judge(action, before); outcome != ToolOutcome::done) return outcome;
     change(action, id, *row);
     write_audit(action, *row, before, note);

@@ -46,14 +46,14 @@ struct TopicFacts {
   std::int32_t partitions = 0;
   std::int64_t message_bytes_max = 0;    ///< 0: not told (no right to describe, or too late); what was known stays.
   bool compacted = false;                ///< Told together with the limit.
-  std::string reason;                    ///< Kafka's error name and text where not usable.
+  std::string reason = {};               ///< Kafka's error name and text where not usable.
   std::int32_t min_insync_replicas = 0;  ///< 0: not told, likewise.
   struct Replicas {
     std::int32_t in_sync = 0;  ///< 0: it has no leader.
     std::int32_t assigned = 0;
   };
-  std::vector<Replicas> by_partition;  ///< Empty: not told.
-  std::string remedy = {};             ///< What a person can do about it, where it is known: how a missing one is made.
+  std::vector<Replicas> by_partition = {};  ///< Empty: not told.
+  std::string remedy = {};  ///< What a person can do about it, where it is known: how a missing one is made.
 };
 
 namespace event {

@@ -82,7 +82,8 @@ int main(int argc, char** argv) {
         step(event::ReadyRead{0, 0, {}, true});
       } else if (const auto* describe = std::get_if<command::Describe>(&command)) {
         for (const std::string& topic : describe->topics) {
-          step(event::TopicDescribed{topic, {TopicFacts::State::usable, 3, 1'048'588, false, {}}});
+          step(event::TopicDescribed{
+              topic, {.state = TopicFacts::State::usable, .partitions = 3, .message_bytes_max = 1'048'588}});
         }
       } else if (const auto* mark = std::get_if<command::Mark>(&command)) {
         step(event::Marked{0, mark->mark, {mark->settled_through, {}}});

@@ -180,6 +180,30 @@ TEST_CASE("a row that left the state it was chosen by is not touched") {
   CHECK(store.state_of(2) == "skipped");
 }
 
+TEST_CASE("rows of one key that were chosen as ready are all parked, though the first one blocks the others") {
+  RelayStore store;
+  Person person(store);
+  store.add("orders", "k", 3);
+  store.mark({}, {store.hold(1, HeldState::ready), store.hold(2, HeldState::ready), store.hold(3, HeldState::ready)},
+             3);
+  const std::int64_t ids[] = {1, 2, 3};
+  const HeldState ready[] = {HeldState::ready};
+  const auto outcomes = apply_tool(person.connection, ToolAction::park, ids, {.who = "a", .why = ""}, ready);
+  CHECK(outcomes == std::vector(3, ToolOutcome::done));
+  CHECK(store.state_of(3) == "parked");
+}
+
+TEST_CASE("rows that were chosen as blocked are parked as well") {
+  RelayStore store;
+  Person person(store);
+  store.add("orders", "k", 2);
+  store.mark({}, {store.hold(1, HeldState::parked), store.hold(2, HeldState::blocked)}, 2);
+  const std::int64_t ids[] = {2};
+  const HeldState blocked[] = {HeldState::blocked};
+  const auto outcomes = apply_tool(person.connection, ToolAction::park, ids, {.who = "a", .why = ""}, blocked);
+  CHECK(outcomes == std::vector{ToolOutcome::done});
+}
+
 TEST_CASE("what an action would answer is known from the state alone") {
   using txbox::store::foresee_tool;
   for (const char* state : {"ready", "scheduled", "blocked", "waiting"}) {
