@@ -35,10 +35,11 @@ rd_kafka_resp_err_t ConnectionWatch::on_new(rd_kafka_t* client, const rd_kafka_c
 
 rd_kafka_resp_err_t ConnectionWatch::on_state(rd_kafka_t*, std::int32_t broker, const char*, const char* name, int port,
                                               const char* state, void* opaque) {
-  // The connections that only find the cluster carry no record: number -1, beside those to the brokers themselves.
-  if (broker < 0) return RD_KAFKA_RESP_ERR_NO_ERROR;
+  auto& watch = *static_cast<ConnectionWatch*>(opaque);
   try {
-    static_cast<ConnectionWatch*>(opaque)->changed(std::string(name) + ":" + std::to_string(port), state);
+    const std::string address = std::string(name) + ":" + std::to_string(port);
+    // The connections that only find the cluster carry no record: number -1, beside those to the brokers themselves.
+    broker < 0 ? watch.finder_changed(address, state) : watch.changed(address, state);
   } catch (...) {
     return RD_KAFKA_RESP_ERR__FAIL;  // Out of memory: librdkafka logs it, and one end less is known.
   }
@@ -50,14 +51,35 @@ void ConnectionWatch::changed(std::string broker, std::string_view state) {
   Connection& connection = connections_[broker];
   const auto now = std::chrono::steady_clock::now();
   if (state == "UP") {
-    if (!std::exchange(connection.up, true)) connection.up_since = now;
+    if (std::exchange(connection.up, true)) return;
+    connection.up_since = now;
+    ++tally_.made;
     return;
   }
   if (state != "DOWN") return;
   const bool was_up = std::exchange(connection.up, false);
+  if (!was_up) failed(broker);
   if (was_up && now - connection.up_since > soon_) return;
   if (ends_.size() < kEndsMax) ends_.push_back({.broker = std::move(broker), .came_up = was_up});
   eventfd_write(wake_, 1);
+}
+
+void ConnectionWatch::finder_changed(const std::string& broker, std::string_view state) {
+  const std::lock_guard lock(mutex_);
+  bool& up = finders_[broker];
+  if (state == "UP" && !std::exchange(up, true)) ++tally_.made;
+  if (state == "DOWN" && !std::exchange(up, false)) failed(broker);
+}
+
+/// REQUIRES: mutex_ held.
+void ConnectionWatch::failed(const std::string& broker) {
+  ++tally_.failed;
+  tally_.last_failed = broker;
+}
+
+ConnectionTally ConnectionWatch::tally() {
+  const std::lock_guard lock(mutex_);
+  return tally_;
 }
 
 std::vector<ConnectionEnd> ConnectionWatch::take() {

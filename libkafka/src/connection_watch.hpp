@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
@@ -23,6 +24,8 @@ class ConnectionWatch {
   void watch(rd_kafka_conf_t* configuration);
   /// What ended since the last call, in order. From any thread.
   [[nodiscard]] std::vector<ConnectionEnd> take();
+  /// Those that only find the cluster count too. From any thread.
+  [[nodiscard]] ConnectionTally tally();
 
  private:
   struct Connection {
@@ -35,12 +38,16 @@ class ConnectionWatch {
   static rd_kafka_resp_err_t on_state(rd_kafka_t* client, std::int32_t broker, const char* protocol, const char* name,
                                       int port, const char* state, void* opaque);
   void changed(std::string broker, std::string_view state);
+  void finder_changed(const std::string& broker, std::string_view state);
+  void failed(const std::string& broker);
 
   int wake_;
   std::chrono::milliseconds soon_{0};  ///< A connection that lived longer did not die of what was sent first.
   std::mutex mutex_;                   ///< librdkafka's broker threads tell of their own connections.
   std::map<std::string, Connection> connections_;
   std::vector<ConnectionEnd> ends_;
+  std::map<std::string, bool> finders_;  ///< Connections that find the cluster: whether they are up.
+  ConnectionTally tally_;
 };
 
 }  // namespace txbox::kafka

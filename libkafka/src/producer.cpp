@@ -258,6 +258,8 @@ std::optional<ClientError> Producer::take_client_error() { return std::exchange(
 
 std::vector<ConnectionEnd> Producer::take_connection_ends() { return state_->connections.take(); }
 
+ConnectionTally Producer::connection_tally() { return state_->connections.tally(); }
+
 std::string Producer::cluster_id(std::chrono::milliseconds timeout) {
   char* id = rd_kafka_clusterid(state_->client.get(), static_cast<int>(not_negative(timeout).count()));
   if (id == nullptr) return {};

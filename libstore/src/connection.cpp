@@ -18,6 +18,7 @@ namespace txbox::store {
 struct Connection::BusyWait {
   std::chrono::milliseconds deadline;
   std::chrono::steady_clock::time_point began{};
+  std::chrono::steady_clock::duration waited{};
   SeededRandom random{random_seed()};
 
   /// SQLite's own handler backs off to 100 ms and loses to a busy writer for seconds; short jittered waits do not.
@@ -27,6 +28,7 @@ struct Connection::BusyWait {
     if (earlier_calls == 0) wait.began = now;
     if (now - wait.began >= wait.deadline) return 0;
     std::this_thread::sleep_for(std::chrono::microseconds(50 + wait.random.below(151)));
+    wait.waited += std::chrono::steady_clock::now() - now;
     return 1;
   }
 };
@@ -157,6 +159,10 @@ Connection& Connection::operator=(Connection&& other) noexcept {
 }
 
 Connection::~Connection() { sqlite3_close_v2(db_); }
+
+std::chrono::microseconds Connection::lock_waited() const noexcept {
+  return std::chrono::duration_cast<std::chrono::microseconds>(busy_wait_->waited);
+}
 
 void Connection::release_memory() {
   execute(db_, "PRAGMA writable_schema=RESET");

@@ -14,6 +14,8 @@
 #include <txbox/store/outbox_prune.hpp>
 #include <txbox/store/outbox_reader.hpp>
 
+#include "relay/engine/core_figures.hpp"
+
 namespace txbox::relay {
 
 /// The relay's decisions, without threads, I/O or now(): `core.step(now, event, commands)`. The production loop
@@ -271,6 +273,7 @@ struct CoreOptions {
   OnRefusal on_refusal = OnRefusal::block;
   KeepLimits keep;
   std::uint64_t seed = 0;  ///< Spreads rows without a key over partitions.
+  bool measure = false;    ///< Count what figures() and figures_of() tell.
 };
 
 /// partition_for_key of libkafka: given, so that the core needs no librdkafka.
@@ -306,6 +309,9 @@ class Core {
   /// When the next event::Tick is wanted at the latest.
   [[nodiscard]] SteadyTime next_tick() const;
   [[nodiscard]] CoreStatus status() const;
+  /// For people; walks over the rows in memory.
+  [[nodiscard]] CoreFigures figures() const;
+  [[nodiscard]] DatabaseFigures figures_of(DatabaseIndex database) const;
   /// Every row of the database up to `id` is settled, and no held row of it is about to go out. True once it is closed.
   [[nodiscard]] bool settled(DatabaseIndex database, std::int64_t id) const;
 

@@ -17,6 +17,7 @@
 
 #include "relay/engine/core.hpp"
 #include "relay/engine/lanes.hpp"
+#include "relay/engine/published_topics.hpp"
 #include "relay/engine/retention.hpp"
 #include "relay/engine/topics.hpp"
 #include "relay/engine/window.hpp"
@@ -204,6 +205,9 @@ struct Database {
 
   PruneBook prune;
 
+  PublishedTopics published;
+  std::int64_t possible_duplicates = 0;
+
   SharedCount in_flight_bytes;  ///< Handed to producers and not yet reported.
   SharedCount open_rows;        ///< Rows in memory that are neither sent nor held: what window_rows bounds.
 };
@@ -252,6 +256,7 @@ struct Core::State {
   std::int64_t sent = 0;
   std::int64_t possible_duplicates = 0;
   std::int64_t producer_rebuilds = 0;
+  DurationHistogram commit_to_ack;
   std::int64_t acknowledgements = 0;
   SteadyTime partitions_looked_at{};
   // Rows that may kill their connection (watchdog.cpp).
@@ -361,6 +366,9 @@ struct Core::State {
   void next_turn();
   void no_longer_killer(bool acknowledged);
   void convict(RowAlone row, const std::string& broker, unsigned ends);
+
+  // core_figures.cpp
+  void count_published(Database& db, const Slot& slot, const store::Receipt& receipt);
 
   // marks.cpp
   void on_marked(const event::Marked& event);

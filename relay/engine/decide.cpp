@@ -163,6 +163,7 @@ Slot Core::State::make_slot(const store::OutboxRow& row) {
   const auto bytes = static_cast<std::int64_t>(row.record_bytes()) + kMemoryOverhead;
   slot.bytes = static_cast<std::uint32_t>(std::min<std::int64_t>(bytes, INT32_MAX));
   slot.topic = topics.number_of(row.topic);
+  slot.since_ms = std::max(row.created_at_ms, row.deliver_at_ms.value_or(0));
   if (row.held == store::HeldState::ready) {
     // The tools decide whether a row that goes out again still belongs to its lane.
     slot.has_lane = row.held_lane.has_value();
@@ -181,7 +182,10 @@ void Core::State::hand_over(Database& db, Slot& slot, const Decision& decision, 
     ++topics.at(slot.topic).open_rows;
     ++handed_rows;
   }
-  if (slot.repeated) ++possible_duplicates;
+  if (slot.repeated) {
+    ++possible_duplicates;
+    ++db.possible_duplicates;
+  }
   slot.state = SlotState::in_flight;
   slot.producer = decision.producer;
   ProducerGuard& producer = guard(decision.producer);

@@ -12,7 +12,7 @@
 #include <txbox/store/outbox_queries.hpp>
 
 #include "relay/engine/broker_trouble.hpp"
-#include "relay/engine/duration_histogram.hpp"
+#include "relay/engine/core_figures.hpp"
 
 namespace txbox::relay {
 
@@ -35,9 +35,12 @@ struct FileFigures {
   std::string reason;  ///< Why it is not active; for people.
 
   std::optional<store::OutboxCounts> counts;  ///< Nothing before it was first counted.
+  DatabaseFigures counted;
   std::optional<WallTime> last_mark;
   std::int64_t pruned = 0;  ///< Rows that retention deleted, since the start.
   std::optional<WallTime> last_prune;
+  std::int64_t wal_bytes = 0;
+  std::optional<WallTime> wal_pinned_since;  ///< By a reader with an old snapshot.
 };
 
 struct TroubleFigures {
@@ -58,6 +61,8 @@ struct RelayFigures {
   std::int64_t producer_rebuilds = 0;
   bool outage = false;
   std::optional<TroubleFigures> trouble;  ///< Until Kafka answers again.
+  CoreFigures counted;
+  DurationHistogram lock_wait;
 };
 
 /// Where the newest figures lie. Any thread.

@@ -315,10 +315,16 @@ std::size_t KafkaSide::in_queue() const noexcept {
   return records;
 }
 
-bool KafkaSide::knows_cluster() const {
-  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
-    return slot.producer && !slot.producer->cluster_id(std::chrono::milliseconds(0)).empty();
-  });
+kafka::ConnectionTally KafkaSide::connection_tally() const {
+  kafka::ConnectionTally all;
+  for (const Slot& slot : slots_) {
+    if (!slot.producer) continue;
+    kafka::ConnectionTally tally = slot.producer->connection_tally();
+    all.made += tally.made;
+    all.failed += tally.failed;
+    if (tally.failed > 0) all.last_failed = std::move(tally.last_failed);
+  }
+  return all;
 }
 
 std::vector<event::ConnectionEnded> KafkaSide::take_connection_ends() {

@@ -58,8 +58,8 @@ class KafkaSide {
   [[nodiscard]] std::array<int, 2> report_descriptors() const noexcept;
   void drain_report_descriptors() noexcept;
   [[nodiscard]] std::size_t in_queue() const noexcept;
-  /// A broker told one of them which cluster it is: there was a connection.
-  [[nodiscard]] bool knows_cluster() const;
+  /// Of the producers that are there now.
+  [[nodiscard]] kafka::ConnectionTally connection_tally() const;
   /// The newest client error of either, for words to a person.
   [[nodiscard]] std::optional<kafka::ClientError> take_client_error();
   /// The connections that ended since the last call, of the producers that are in use.

@@ -46,6 +46,7 @@ void Core::State::issue_mark(Database& db) {
     const auto ready = db.ready.empty() ? db.ready.end() : db.ready.find(id);
     Slot& slot = ready != db.ready.end() ? ready->second : *db.window.find(id);
     slot.state = SlotState::marking;
+    if (options.measure) count_published(db, slot, db.receipts[index]);
     // A held row of the lane goes with this receipt: the lane may be clear now.
     if (ready != db.ready.end() && slot.has_lane) lanes.insert(slot.lane);
   }

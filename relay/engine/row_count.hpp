@@ -33,8 +33,8 @@ class RowCount {
   /// A little less than the second after which it is looked at again.
   static constexpr std::chrono::milliseconds kLeast{900};
   static constexpr int kShare = 100;
-  /// A change that nothing told of.
-  static constexpr std::chrono::seconds kAnyway{60};
+  /// A change that nothing told of. It wakes a file that sleeps, a millisecond's work.
+  static constexpr std::chrono::minutes kAnyway{15};
 
   std::optional<store::OutboxCounts> counts_;
   bool changed_ = true;

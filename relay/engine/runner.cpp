@@ -38,13 +38,21 @@ kafka::ProducerOptions producer_options(const RunnerOptions& options) {
   return producer;
 }
 
+namespace {
+CoreOptions core_options(const RunnerOptions& options) {
+  CoreOptions core = options.core;
+  core.measure = options.board != nullptr;
+  return core;
+}
+}  // namespace
+
 Runner::State::State(RunnerOptions given)
     : options(std::move(given)),
       finder(options.databases),
       kafka(producer_options(options), options.id_header),
       describer(producer_options(options), wake, *options.liveness, options.create_topics),
       worker(wake, *options.liveness, options.log),
-      core(options.core, &kafka::partition_for_key, &kafka::describe) {}
+      core(core_options(options), &kafka::partition_for_key, &kafka::describe) {}
 
 Runner::Runner(RunnerOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 

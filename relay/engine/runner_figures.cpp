@@ -38,6 +38,9 @@ void Runner::State::count_rows() {
     if (!is_served(index) || !rows.is_due(began)) continue;
     for_file(index, [&] {
       try {
+        // What counting reads of the schema is given back with the rest.
+        static_cast<void>(database(index).reader());
+        note_awake(index);
         const store::OutboxCounts counts = store::count_outbox(database(index).handle());
         rows.counted(began, now(), counts);
       } catch (const Error& error) {
@@ -50,9 +53,16 @@ void Runner::State::count_rows() {
 
 /// To be called before newer errors are taken: acknowledgements that came before one say nothing against it.
 void Runner::State::note_answers() {
-  if (core.status().sent == sent_before) return;
-  sent_before = core.status().sent;
-  answered_at = now();
+  const std::int64_t sent = core.status().sent;
+  const kafka::ConnectionTally tally = kafka.connection_tally();
+  if (sent != sent_before || tally.made > tally_before.made) {
+    connected = true;
+    answered_at = now();
+  }
+  if (tally.failed > tally_before.failed) note_connection_failed(tally.last_failed);
+  sent_before = sent;
+  // A producer that was replaced takes its numbers with it.
+  tally_before = tally;
 }
 
 /// Nothing tells that a trouble is over, but for what goes well after it.
@@ -69,33 +79,50 @@ void Runner::State::note_trouble(const kafka::ClientError& error) {
   trouble_seen = TroubleSeen{{kind, trouble_text(error), since}, now()};
 }
 
-FileFigures Runner::State::file_figures(const ServedFile& file) const {
+/// An idle client says nothing else, and repeats no error.
+void Runner::State::note_connection_failed(const std::string& broker) {
+  if (trouble_seen) {
+    trouble_seen->heard = now();
+    return;
+  }
+  const std::string text = "Kafka cannot be reached: " + broker + "; tried again until it works";
+  trouble_seen = TroubleSeen{{BrokerTrouble::unreachable, text, system_clock().wall_now()}, now()};
+}
+
+FileFigures Runner::State::file_figures(DatabaseIndex index) const {
+  const ServedFile& file = *files[index];
   FileFigures figures;
   figures.db = file.path;
   figures.role = role_of(file);
   figures.by_pattern = file.by_pattern;
   if (figures.role == FileFigures::Role::ended) figures.reason = file.why_ended;
   if (file.phase == ServedFile::Phase::waiting) figures.reason = file.told;
-  if (file.phase == ServedFile::Phase::serving) figures.counts = file.row_count.counts();
   figures.last_mark = file.last_mark;
   figures.pruned = file.pruned;
   figures.last_prune = file.last_prune;
+  if (file.phase != ServedFile::Phase::serving) return figures;
+  figures.counts = file.row_count.counts();
+  figures.counted = core.figures_of(index);
+  figures.wal_bytes = file.wal.bytes;
+  if (file.wal.pinned_since) {
+    const auto pinned_for = std::chrono::duration_cast<WallTime::duration>(now() - *file.wal.pinned_since);
+    figures.wal_pinned_since = system_clock().wall_now() - pinned_for;
+  }
   return figures;
 }
 
 void Runner::State::show_figures() {
   if (!options.board) return;
   count_rows();
-  if (!knows_cluster) knows_cluster = !cluster_id.empty() || kafka.knows_cluster();
   auto figures = std::make_shared<RelayFigures>();
   figures->taken_at = system_clock().wall_now();
-  figures->connected = knows_cluster;
+  figures->connected = connected || !cluster_id.empty();
   figures->stopping = stopping || stopped;
   figures->files.reserve(files.size());
-  for (const auto& file : files) {
+  for (std::size_t index = 0; index < files.size(); ++index) {
     // What went away is not there to be looked at; what is in doubt is.
-    if (file->phase == ServedFile::Phase::ended && file->why_ended.empty()) continue;
-    figures->files.push_back(file_figures(*file));
+    if (files[index]->phase == ServedFile::Phase::ended && files[index]->why_ended.empty()) continue;
+    figures->files.push_back(file_figures(static_cast<DatabaseIndex>(index)));
   }
   const CoreStatus status = core.status();
   figures->published = status.sent;
@@ -104,6 +131,8 @@ void Runner::State::show_figures() {
   figures->producer_rebuilds = status.producer_rebuilds;
   figures->outage = status.outage;
   if (trouble_seen) figures->trouble = trouble_seen->figures;
+  figures->counted = core.figures();
+  figures->lock_wait = worker.lock_wait();
   options.board->put(std::move(figures));
 }
 

@@ -79,8 +79,9 @@ struct Runner::State {
   void count_rows();
   void note_answers();
   void note_trouble(const kafka::ClientError& error);
+  void note_connection_failed(const std::string& broker);
   void watch_trouble();
-  [[nodiscard]] FileFigures file_figures(const ServedFile& file) const;
+  [[nodiscard]] FileFigures file_figures(DatabaseIndex index) const;
   [[nodiscard]] bool drain_is_done();
   void own_up_to_drain();
 
@@ -198,7 +199,8 @@ struct Runner::State {
   TroubleNote trouble_note{options.state_directory, ::getpid()};
   SteadyTime answered_at{};      ///< When Kafka last did something that it was asked for.
   std::int64_t sent_before = 0;  ///< By then.
-  bool knows_cluster = false;
+  kafka::ConnectionTally tally_before;
+  bool connected = false;
   DatabaseIndex next_counted = 0;
   DatabaseIndex next_witness = 0;
   std::deque<DatabaseIndex> awake;  ///< Files that were read, in the order in which they woke; some sleep again.

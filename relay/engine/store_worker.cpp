@@ -65,6 +65,7 @@ struct Writer {
   store::Connection connection;
   store::OutboxMarker marker;
   std::optional<store::OutboxPruner> pruner;  ///< Made when it is first wanted.
+  std::chrono::microseconds lock_waited{};    ///< Of what connection.lock_waited() says, before the job under way.
 };
 
 struct DatabaseQueue {
@@ -112,6 +113,7 @@ struct StoreWorker::State {
   void write_witness(DatabaseQueue& queue, const store::Witness& witness);
   void wait_after(DatabaseQueue& queue, const Error& error);
   void keep_wal_short(DatabaseQueue& queue, SteadyTime now);
+  void note_lock_wait(DatabaseQueue& queue, const StoreJob& job);
   void fail(DatabaseQueue& queue, const Error& error);
   void answer(StoreAnswer value);
   void say(LogLevel level, const DatabaseQueue& queue, const std::string& text) const {
@@ -131,6 +133,7 @@ struct StoreWorker::State {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<StoreAnswer> answers;  ///< Guarded by mutex.
+  DurationHistogram lock_wait;       ///< Guarded by mutex.
   bool stopping = false;             ///< Guarded by mutex.
   bool some_leave = false;           ///< Guarded by mutex.
   std::thread thread;
@@ -283,6 +286,7 @@ void StoreWorker::State::work(DatabaseQueue& queue) {
   }
   try {
     auto value = carry_out(queue, *job);
+    note_lock_wait(queue, *job);
     if (queue.complained) say(LogLevel::info, queue, "marking goes on");
     queue.failures = 0;
     queue.complained.reset();
@@ -347,6 +351,13 @@ event::Pruned StoreWorker::State::prune(DatabaseQueue& queue, const command::Pru
   }
   pruned.took = std::chrono::duration_cast<std::chrono::microseconds>(system_clock().steady_now() - begin);
   return pruned;
+}
+
+void StoreWorker::State::note_lock_wait(DatabaseQueue& queue, const StoreJob& job) {
+  if (std::holds_alternative<UseCluster>(job) || std::holds_alternative<WriteWitness>(job)) return;
+  const std::chrono::microseconds all = queue.writer->connection.lock_waited();
+  const std::lock_guard lock(mutex);
+  lock_wait.add(all - std::exchange(queue.writer->lock_waited, all));
 }
 
 void StoreWorker::State::write_witness(DatabaseQueue& queue, const store::Witness& witness) {
@@ -423,6 +434,11 @@ void StoreWorker::take_answers(std::vector<StoreAnswer>& out) {
   out.clear();
   const std::lock_guard lock(state_->mutex);
   out.swap(state_->answers);
+}
+
+DurationHistogram StoreWorker::lock_wait() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->lock_wait;
 }
 
 void StoreWorker::stop() noexcept {

@@ -11,6 +11,7 @@
 #include <txbox/store/file_guard.hpp>
 
 #include "relay/engine/core.hpp"
+#include "relay/engine/duration_histogram.hpp"
 #include "relay/engine/event_descriptor.hpp"
 #include "relay/engine/liveness.hpp"
 
@@ -68,6 +69,8 @@ class StoreWorker {
   void submit(DatabaseIndex database, StoreJob job);
   /// Empties `out` first.
   void take_answers(std::vector<StoreAnswer>& out);
+  /// How long each write so far waited for its database's lock, all its tries together.
+  [[nodiscard]] DurationHistogram lock_wait() const;
   /// Ends the job under way (within a fraction of a second) and drops the rest; twice is fine.
   void stop() noexcept;
   /// After stop(), at an end without doubt: see Connection::leave_whole().

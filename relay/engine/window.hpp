@@ -26,6 +26,7 @@ struct Slot {
   std::int64_t id = 0;
   std::uint64_t nonce_prefix = 0;
   store::Lane lane = 0;
+  std::int64_t since_ms = 0;  ///< When it was written, or due.
   std::uint32_t bytes = 0;
   std::uint32_t topic = 0;
   std::uint32_t generation = 0;

@@ -83,6 +83,39 @@ TEST_CASE("who holds a file is told, whatever its path is made of") {
   CHECK(value(text, R"(txbox_relay_files{role="ended"})") == "1");
 }
 
+TEST_CASE("a histogram's buckets add up, and its sum is in seconds") {
+  RelayFigures relay;
+  for (const int ms : {1, 3, 700, 7'200'000}) relay.counted.commit_to_ack.add(std::chrono::milliseconds(ms));
+  const std::string text = exposition(relay, context());
+  const std::string name = "txbox_relay_commit_to_ack_seconds";
+  CHECK(value(text, name + R"(_bucket{le="0.001"})") == "1");
+  CHECK(value(text, name + R"(_bucket{le="0.005"})") == "2");
+  CHECK(value(text, name + R"(_bucket{le="1"})") == "3");
+  CHECK(value(text, name + R"(_bucket{le="3600"})") == "3");
+  CHECK(value(text, name + R"(_bucket{le="+Inf"})") == "4");
+  CHECK(value(text, name + "_count") == "4");
+  CHECK(value(text, name + "_sum") == "7200.704");
+}
+
+TEST_CASE("what the core counted of a file, and what is known of its WAL, is told") {
+  RelayFigures relay;
+  relay.files.push_back(file("shop.db"));
+  relay.files[0].counted = {.published = {{"orders", 7}, {kOtherTopics, 2}}, .duplicates_possible = 3};
+  relay.files[0].wal_bytes = 4096;
+  relay.files[0].wal_pinned_since = context().now - std::chrono::seconds(90);
+  relay.counted.oldest_unacknowledged_ms = kNowMs - 2'000;
+  relay.counted.paused_topics.push_back({"gone", "Unknown topic"});
+  const std::string text = exposition(relay, context());
+  CHECK(value(text, R"(txbox_relay_published_total{db="shop.db",topic="orders"})") == "7");
+  CHECK(value(text, R"(txbox_relay_published_total{db="shop.db",topic="(other)"
+})") == "2");
+  CHECK(value(text, R"(txbox_relay_duplicates_possible_total{db="shop.db"})") == "3");
+CHECK(value(text, R"(txbox_store_wal_bytes{db="shop.db"})") == "4096");
+CHECK(value(text, R"(txbox_store_wal_pinned_seconds{db="shop.db"})") == "90");
+CHECK(value(text, "txbox_relay_oldest_unacknowledged_seconds") == "2");
+CHECK(value(text, "txbox_relay_topics_paused") == "1");
+}
+
 TEST_CASE("of very many files only the first have series of their own, and all are counted") {
   RelayFigures relay;
   for (std::size_t index = 0; index < kFilesShown + 5; ++index) relay.files.push_back(file(std::to_string(index)));

@@ -49,6 +49,14 @@ struct ConnectionEnd {
   bool came_up = false;  ///< The broker had answered on it.
 };
 
+/// Of the connections of one client since it was made, those that only find the cluster included: an idle client has no
+/// other, and repeats no error.
+struct ConnectionTally {
+  std::uint64_t made = 0;    ///< A broker answered, and took the credentials.
+  std::uint64_t failed = 0;  ///< It did not come to that.
+  std::string last_failed;   ///< HOST:PORT.
+};
+
 struct ProducerOptions {
   Properties properties;  ///< Come after our defaults; checked as check_producer_properties() does.
   /// The probation producer: batch.num.messages=1, so that a refusal names its record.
@@ -128,6 +136,7 @@ class Producer {
   [[nodiscard]] std::optional<ClientError> take_client_error();
   /// The connections that ended since the last call, in order; report_descriptor() tells of them as well.
   [[nodiscard]] std::vector<ConnectionEnd> take_connection_ends();
+  [[nodiscard]] ConnectionTally connection_tally();
 
   /// The cluster's id; empty when not known within the timeout.
   [[nodiscard]] std::string cluster_id(std::chrono::milliseconds timeout);

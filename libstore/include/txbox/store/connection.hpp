@@ -41,6 +41,8 @@ class Connection {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Changes how long later statements wait for the lock.
   void set_busy_deadline(std::chrono::milliseconds deadline) noexcept;
+  /// In all, by whatever was done on it.
+  [[nodiscard]] std::chrono::microseconds lock_waited() const noexcept;
   /// Gives the page cache and the parsed schema back, of a connection that will not be used for a while; the next
   /// statement that needs a table reads the schema again. REQUIRES: no transaction is open. Source:
   /// https://www.sqlite.org/pragma.html#pragma_writable_schema (RESET).
