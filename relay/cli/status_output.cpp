@@ -77,16 +77,8 @@ std::int64_t parked_in_all(const FileStatus& status) noexcept {
   return parked;
 }
 
-std::string status_as_json(const FileStatus& status, std::int64_t now_ms) {
-  const store::OutboxCounts& counts = status.counts;
+void add_counts(JsonObject& json, const store::OutboxCounts& counts, std::int64_t now_ms) {
   const double age = oldest_ready_seconds(counts, now_ms);
-  std::vector<JsonObject> groups;
-  for (const store::InboxGroup& group : status.groups) groups.push_back(group_object(group));
-  std::vector<std::string_view> boxes;
-  if (status.boxes.outbox) boxes.emplace_back("outbox");
-  if (status.boxes.inbox) boxes.emplace_back("inbox");
-  const std::optional<TroubleFigures>& trouble = status.broker_trouble;
-  JsonObject json;
   json.number("ready", counts.ready)
       .number("scheduled", counts.scheduled)
       .number("sent", counts.sent)
@@ -97,8 +89,19 @@ std::string status_as_json(const FileStatus& status, std::int64_t now_ms) {
       .real("oldest_ready_seconds", age < 0 ? std::nullopt : std::optional(age))
       .number("blocked_keys", counts.blocked_keys)
       .number("newest_id", counts.newest_id)
-      .number("settled_through", counts.settled_through)
-      .list("inbox_groups", groups)
+      .number("settled_through", counts.settled_through);
+}
+
+std::string status_as_json(const FileStatus& status, std::int64_t now_ms) {
+  std::vector<JsonObject> groups;
+  for (const store::InboxGroup& group : status.groups) groups.push_back(group_object(group));
+  std::vector<std::string_view> boxes;
+  if (status.boxes.outbox) boxes.emplace_back("outbox");
+  if (status.boxes.inbox) boxes.emplace_back("inbox");
+  const std::optional<TroubleFigures>& trouble = status.broker_trouble;
+  JsonObject json;
+  add_counts(json, status.counts, now_ms);
+  json.list("inbox_groups", groups)
       .truth("more_inbox_groups", status.more_groups)
       .words("boxes", boxes)
       .number("relay_pid", status.relay_pid)

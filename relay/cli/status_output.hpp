@@ -14,6 +14,8 @@
 
 namespace txbox::relay {
 
+class JsonObject;
+
 /// What `status` knows of a file. A box that the file does not have counts nothing.
 struct FileStatus {
   store::Boxes boxes;
@@ -32,6 +34,8 @@ struct FileStatus {
 /// `broker_trouble_since`, `wal_bytes` and `wal_readers`.
 /// `now_ms` makes an age of the oldest ready row's time.
 [[nodiscard]] std::string status_as_json(const FileStatus& status, std::int64_t now_ms);
+/// The outbox's counts, as they stand at the beginning of it.
+void add_counts(JsonObject& json, const store::OutboxCounts& counts, std::int64_t now_ms);
 [[nodiscard]] std::string status_as_text(const FileStatus& status, std::int64_t now_ms);
 /// Seconds since the oldest ready row was written; negative when there is none.
 [[nodiscard]] double oldest_ready_seconds(const store::OutboxCounts& counts, std::int64_t now_ms) noexcept;

@@ -7,6 +7,7 @@
 #include <txbox/kafka/settings.hpp>
 #include <txbox/store/version.hpp>
 
+#include "relay/cli/watch_status.hpp"
 #include "relay/metrics/exposition.hpp"
 
 namespace txbox::relay {
@@ -24,9 +25,21 @@ MetricContext metric_context(const Liveness& liveness) {
           .loop_still_seconds = std::chrono::duration<double>(still).count()};
 }
 
+std::shared_ptr<const RelayFigures> newest(const FigureBoard& board) {
+  auto figures = board.newest();
+  return figures ? figures : std::make_shared<const RelayFigures>();
+}
+
 HttpAnswer metrics_page(const FigureBoard& board, const Liveness& liveness) {
-  const auto figures = board.newest();
-  return {.type = kExpositionType, .body = exposition(figures ? *figures : RelayFigures{}, metric_context(liveness))};
+  return {.type = kExpositionType, .body = exposition(*newest(board), metric_context(liveness))};
+}
+
+HttpAnswer status_page(const FigureBoard& board) {
+  return {.type = "application/json", .body = watch_status_as_json(*newest(board), system_clock().wall_now()) + "\n"};
+}
+
+HttpAnswer people_page(const FigureBoard& board) {
+  return {.type = "text/html; charset=utf-8", .body = watch_status_as_html(*newest(board), system_clock().wall_now())};
 }
 
 HttpAnswer live_page(const Liveness& liveness) {
@@ -64,6 +77,8 @@ HttpPages watch_pages(std::shared_ptr<const FigureBoard> board, std::shared_ptr<
   HttpPages pages;
   pages.emplace("/metrics", [board, liveness] { return metrics_page(*board, *liveness); });
   pages.emplace("/livez", [liveness] { return live_page(*liveness); });
+  pages.emplace("/status.json", [board] { return status_page(*board); });
+  pages.emplace("/", [board] { return people_page(*board); });
   pages.emplace("/readyz", [board] { return ready_page(*board); });
   return pages;
 }
