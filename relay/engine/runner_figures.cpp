@@ -3,6 +3,8 @@
 #include "relay/engine/runner_state.hpp"
 
 #include <chrono>
+#include <string_view>
+#include <unordered_set>
 
 #include <txbox/store/outbox_queries.hpp>
 
@@ -111,6 +113,23 @@ FileFigures Runner::State::file_figures(DatabaseIndex index) const {
   return figures;
 }
 
+std::vector<FileFigures> Runner::State::all_file_figures() const {
+  std::vector<FileFigures> all;
+  all.reserve(files.size());
+  // One path is one line, whatever became of files that had it before.
+  std::unordered_set<std::string_view> paths;
+  for (const bool ended : {false, true}) {
+    for (std::size_t index = 0; index < files.size(); ++index) {
+      const ServedFile& file = *files[index];
+      if ((role_of(file) == FileFigures::Role::ended) != ended) continue;
+      // What went away is not there to be looked at; what is in doubt is.
+      if (ended && file.why_ended.empty()) continue;
+      if (paths.insert(file.path).second) all.push_back(file_figures(static_cast<DatabaseIndex>(index)));
+    }
+  }
+  return all;
+}
+
 void Runner::State::show_figures() {
   if (!options.board) return;
   count_rows();
@@ -118,12 +137,7 @@ void Runner::State::show_figures() {
   figures->taken_at = system_clock().wall_now();
   figures->connected = connected || !cluster_id.empty();
   figures->stopping = stopping || stopped;
-  figures->files.reserve(files.size());
-  for (std::size_t index = 0; index < files.size(); ++index) {
-    // What went away is not there to be looked at; what is in doubt is.
-    if (files[index]->phase == ServedFile::Phase::ended && files[index]->why_ended.empty()) continue;
-    figures->files.push_back(file_figures(static_cast<DatabaseIndex>(index)));
-  }
+  figures->files = all_file_figures();
   const CoreStatus status = core.status();
   figures->published = status.sent;
   figures->in_flight_rows = status.in_flight_rows;

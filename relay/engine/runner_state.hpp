@@ -82,6 +82,7 @@ struct Runner::State {
   void note_connection_failed(const std::string& broker);
   void watch_trouble();
   [[nodiscard]] FileFigures file_figures(DatabaseIndex index) const;
+  [[nodiscard]] std::vector<FileFigures> all_file_figures() const;
   [[nodiscard]] bool drain_is_done();
   void own_up_to_drain();
 
