@@ -56,7 +56,11 @@ void Runner::State::count_rows() {
 /// To be called before newer errors are taken: acknowledgements that came before one say nothing against it.
 void Runner::State::note_answers() {
   const std::int64_t sent = core.status().sent;
-  const kafka::ConnectionTally tally = kafka.connection_tally();
+  kafka::ConnectionTally tally = kafka.connection_tally();
+  const kafka::ConnectionTally asking = describer.connection_tally();
+  tally.made += asking.made;
+  tally.failed += asking.failed;
+  if (tally.last_failed.empty()) tally.last_failed = asking.last_failed;
   if (sent != sent_before || tally.made > tally_before.made) {
     connected = true;
     answered_at = now();

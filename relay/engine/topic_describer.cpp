@@ -54,11 +54,20 @@ struct TopicDescriber::State {
     }
   }
 
+  void replace_client(const kafka::ProducerOptions& options) {
+    auto next = std::make_unique<kafka::Producer>(options);
+    {
+      const std::lock_guard lock(mutex);
+      client.swap(next);
+    }
+    // The one before ends here, without the lock: that may take a while.
+  }
+
   TopicAnswer ask(const std::vector<std::string>& topics, const std::optional<kafka::ProducerOptions>& options) {
     TopicAnswer answer;
     try {
       if (options) {
-        client = std::make_unique<kafka::Producer>(*options);
+        replace_client(*options);
         brokers = brokers_of(*options);
       }
       bool reached = false;
@@ -107,7 +116,7 @@ struct TopicDescriber::State {
     }
   }
 
-  std::unique_ptr<kafka::Producer> client;
+  std::unique_ptr<kafka::Producer> client;  ///< Replaced by the thread alone, under mutex.
   std::vector<kafka::DeliveryReport> no_reports;
   const EventDescriptor& wake;
   Liveness& liveness;
@@ -144,6 +153,11 @@ void TopicDescriber::describe(const std::vector<std::string>& topics) {
 void TopicDescriber::use(const kafka::ProducerOptions& options) {
   const std::lock_guard lock(state_->mutex);
   state_->next_options = options;
+}
+
+kafka::ConnectionTally TopicDescriber::connection_tally() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->client->connection_tally();
 }
 
 void TopicDescriber::take_answers(std::vector<TopicAnswer>& out) {

@@ -38,6 +38,8 @@ class TopicDescriber {
   /// Asks with a client of these options from the next question on; checked before.
   void use(const kafka::ProducerOptions& options);
   void take_answers(std::vector<TopicAnswer>& out);
+  /// Of the client that asks: the one that is there before the first row.
+  [[nodiscard]] kafka::ConnectionTally connection_tally() const;
   /// Waits for the question under way, which has a deadline; twice is fine.
   void stop() noexcept;
 
