@@ -1,8 +1,10 @@
 """The relay's pages without a broker: what they answer, whom they refuse, and what a bad client costs."""
 
+import contextlib
 import os
 import shutil
 import socket
+import sqlite3
 import stat
 import time
 import unittest
@@ -32,6 +34,11 @@ class PagesTest(unittest.TestCase):
 
     def stop(self):
         self.assertEqual(self.relay.terminate()[0], 0)
+
+    def add(self, topic):
+        with contextlib.closing(sqlite3.connect(self.db, timeout=20)) as application:
+            application.execute("INSERT INTO outbox(topic, key, payload) VALUES (?, 'a', 'b')", (topic,))
+            application.commit()
 
     def refusal(self, *arguments, code=relay_process.CONFIGURATION):
         done = relay_process.command(self.run_, "run", "--db", self.db, "--brokers", DOWN, *arguments)
