@@ -65,14 +65,14 @@ inline constexpr std::string_view kNonceOfReceipt = "SELECT nonce FROM outbox_se
 inline constexpr std::string_view kNonceOfHeld = "SELECT nonce FROM outbox_held WHERE id = ?1";
 inline constexpr std::string_view kDropHeld = "DELETE FROM outbox_held WHERE id = ?1";
 // A receipt wins (I3), and so does what a person decided: parked and skipped stay, until a person retries. A re-driven
-// row keeps the lane that it was given then, whatever the relay thinks of it; and a row without a lane cannot be
-// blocked, since no lane's release would ever come to it.
+// row whose lane was taken from it then gets none again, whatever the relay thinks of it; another one loses its lane
+// where the relay lets the key go. A row without a lane cannot be blocked: no lane's release would ever come to it.
 inline constexpr std::string_view kHold = R"(
 INSERT INTO outbox_held(id, nonce, state, lane, attempts, due_at, last_error)
   SELECT ?1, ?2, CASE WHEN ?3 = 'blocked' AND ?4 IS NULL THEN 'ready' ELSE ?3 END, ?4, ?5, ?6, ?7
   WHERE NOT EXISTS (SELECT 1 FROM outbox_sent WHERE id = ?1)
-  ON CONFLICT(id) DO UPDATE SET lane = CASE WHEN redriven THEN lane ELSE excluded.lane END,
-    state = CASE WHEN excluded.state = 'blocked' AND CASE WHEN redriven THEN lane ELSE excluded.lane END IS NULL
+  ON CONFLICT(id) DO UPDATE SET lane = CASE WHEN redriven AND lane IS NULL THEN NULL ELSE excluded.lane END,
+    state = CASE WHEN excluded.state = 'blocked' AND (excluded.lane IS NULL OR redriven AND lane IS NULL)
       THEN 'ready' ELSE excluded.state END,
     attempts = max(attempts, excluded.attempts), due_at = excluded.due_at,
     last_error = coalesce(excluded.last_error, last_error)

@@ -55,6 +55,8 @@ void Core::State::issue_mark(Database& db) {
     const auto ready = db.ready.empty() ? db.ready.end() : db.ready.find(id);
     Slot& slot = ready != db.ready.end() ? ready->second : *db.window.find(id);
     slot.state = SlotState::hold_marking;
+    // A ready row that is refused again, and lets its key go: what stood behind it may go now.
+    if (ready != db.ready.end() && slot.has_lane && !db.hold_notes[index].lane) lanes.insert(slot.lane);
   }
   if (receipt_count == db.receipts.size()) {
     mark.receipts = std::exchange(db.receipts, {});

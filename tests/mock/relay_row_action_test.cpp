@@ -134,6 +134,20 @@ TEST_CASE("a skipped row frees its key at once, while the relay runs, and is nev
   CHECK(reader.read_all(topic).size() == 3);
 }
 
+TEST_CASE("a retried row that is refused again under --on-refusal skip lets its key go") {
+  const std::string topic = new_mock_topic();
+  PoisonedShop shop(topic);
+  REQUIRE(person(shop, "retry", {event_id(shop, 1)}).code == 0);
+  mock_kafka().fail_produce(kMessageSizeTooLarge, 2);
+  CHECK(shop.drain({"--on-refusal", "skip"}).code == 3);
+  CHECK(shop.count_in_state("parked") == 1);
+  CHECK(shop.count_in_state("sent") == 2);
+  const std::vector<ReadRecord> records = KafkaReader(mock_kafka().bootstrap_servers()).read_all(topic);
+  REQUIRE(records.size() == 2);
+  CHECK(text_of(records[0]) == "second");
+  CHECK(text_of(records[1]) == "third");
+}
+
 TEST_CASE("with --on-refusal skip a key goes on without its refused row, and a person can still send that") {
   const std::string topic = new_mock_topic();
   Shop shop;

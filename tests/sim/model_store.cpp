@@ -131,7 +131,11 @@ store::MarkResult ModelStore::mark(const relay::command::Mark& mark) {
     const HeldState old = held->second.state;
     if (!added && (old == HeldState::parked || old == HeldState::skipped)) continue;
     const bool redriven = held->second.redriven;
-    held->second = {hold.state, hold.lane, hold.attempts, hold.due_at_ms, hold.last_error, false, redriven};
+    const bool out_of_order = redriven && !held->second.lane;
+    const auto lane = out_of_order ? std::nullopt : hold.lane;
+    held->second = {hold.state, lane, hold.attempts, hold.due_at_ms, hold.last_error, false, redriven};
+    if (!hold.lane && lane) violated("row " + std::to_string(hold.id) + " holds the key back that was let go");
+    if (hold.state == HeldState::blocked && !lane) held->second.state = HeldState::ready;
     if (hold.state == HeldState::parked || hold.state == HeldState::waiting) block_behind(held);
   }
   if (mark.settled_through > now_.settled_through) {
@@ -248,7 +252,6 @@ void ModelStore::retry(std::int64_t id) {
   if (held.state == HeldState::skipped) {
     // Its key has gone on: it goes out beside the order, and says so.
     held.lane.reset();
-    held.redriven = true;
   } else if (held.state != HeldState::parked) {
     return;
   }
@@ -258,6 +261,7 @@ void ModelStore::retry(std::int64_t id) {
            (state == HeldState::parked || state == HeldState::blocked || state == HeldState::waiting);
   });
   ++now_.deeds;
+  held.redriven = true;
   held.state = behind ? HeldState::blocked : HeldState::ready;
 }
 

@@ -40,7 +40,7 @@ void in_order(const World& world, relay::DatabaseIndex index, const std::map<std
   for (const auto& [id, row] : all) {
     const auto lane = row.lane();
     if (!lane || world.let_go.contains(row.nonce) || world.raced.contains({index, *lane})) continue;
-    if (world.on_refusal() == relay::OnRefusal::skip && world.deserved.contains(row.nonce)) continue;
+    if (world.let_keys_go() && world.deserved.contains(row.nonce)) continue;
     Seen& seen = lanes[*lane];
     const auto found = landed.find(row.nonce);
     if (found == landed.end()) {

@@ -29,7 +29,8 @@ struct Weather {
   bool partitions_close = false;  ///< No leader, or too few replicas in sync.
   bool crashes = false;
   bool power_cuts = false;
-  bool people = false;  ///< Park, skip, retry.
+  bool people = false;      ///< Park, skip, retry.
+  bool policy_set = false;  ///< The relay is told anew what becomes of a refused row's key.
   bool scheduled = false;
   bool lost_marks = false;  ///< A mark commits and its answer does not come.
   bool retention = false;
@@ -54,7 +55,8 @@ class World {
   /// Rows that retention deleted, in all databases.
   [[nodiscard]] std::size_t pruned() const;
   [[nodiscard]] bool retention() const { return options_.keep != relay::KeepLimits{}; }
-  [[nodiscard]] relay::OnRefusal on_refusal() const { return options_.on_refusal; }
+  /// A key may have gone on without a row that was refused.
+  [[nodiscard]] bool let_keys_go() const { return let_keys_go_; }
   std::set<std::uint64_t> let_go;  ///< Rows (by nonce) whose key a person or the policy let go on without them.
   std::set<std::pair<relay::DatabaseIndex, store::Lane>> raced;  ///< Lanes hit by a race that no relay can win.
   std::set<std::uint64_t> deserved;  ///< Rows that Kafka or the core has a reason to refuse.
@@ -99,11 +101,13 @@ class World {
   [[nodiscard]] bool may_wait(const ModelRow& row) const;
   void crash(bool power_cut);
   void person();
+  void set_policy();
   void make_peace();
   void open_partitions();
   void drain(const std::string& phase);
   [[nodiscard]] bool drained() const;
   [[nodiscard]] std::string what_is_left() const;
+  void retry_in_vain();
   void retry_everything();
 
   [[nodiscard]] bool chance(std::uint64_t one_in) { return random_.below(one_in) == 0; }
@@ -126,6 +130,7 @@ class World {
   WallTime wall_{std::chrono::milliseconds(1'700'000'000'000)};
   std::uint64_t next_nonce_ = 1;
   bool peace_ = false;
+  bool let_keys_go_ = false;
   bool pruning_ = false;
   bool told_to_restart_ = false;  ///< The relay said that a topic was recreated and what a person has to do.
 };

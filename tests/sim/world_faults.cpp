@@ -31,11 +31,13 @@ void World::draw_weather() {
   weather_.races = chance(4);
   weather_.retention = chance(3);
   weather_.clock_set = chance(4);
+  weather_.policy_set = chance(4);
   options_.window_rows = static_cast<std::int64_t>(1 + random_.below(chance(2) ? 6 : 40));
   options_.window_bytes = static_cast<std::int64_t>(chance(3) ? 1'000 : 100'000);
   options_.read.rows = static_cast<std::int64_t>(1 + random_.below(10));
   options_.mark_rows = static_cast<std::int64_t>(1 + random_.below(8));
   options_.on_refusal = chance(3) ? OnRefusal::skip : OnRefusal::block;
+  let_keys_go_ = options_.on_refusal == OnRefusal::skip;
   if (weather_.retention) {
     if (!chance(4)) options_.keep.sent = std::chrono::milliseconds(chance(2) ? 0 : random_.below(3'000));
     if (chance(2)) options_.keep.skipped = std::chrono::milliseconds(random_.below(3'000));
@@ -149,6 +151,13 @@ void World::person() {
   }
 }
 
+void World::set_policy() {
+  options_.on_refusal = chance(2) ? OnRefusal::skip : OnRefusal::block;
+  let_keys_go_ = let_keys_go_ || options_.on_refusal == OnRefusal::skip;
+  trace(options_.on_refusal == OnRefusal::skip ? "--- refused rows let their key go" : "--- refused rows block");
+  step(event::RefusalPolicy{options_.on_refusal});
+}
+
 void World::trouble() {
   if (chance(6)) commit_rows();
   if (weather_.topics_change && chance(60)) change_topic();
@@ -159,6 +168,7 @@ void World::trouble() {
   }
   if (weather_.partitions_close && chance(60)) close_partition();
   if (weather_.people && chance(40)) person();
+  if (weather_.policy_set && chance(100)) set_policy();
   if (weather_.clock_set && chance(60)) {
     wall_ += std::chrono::milliseconds(random_.below(4'000)) - 2s;
     trace("--- the clock is set to " + std::to_string(to_ms(wall_)));
@@ -246,6 +256,19 @@ void World::drain(const std::string& phase) {
   violated("P10: " + phase + ": did not drain, left:" + what_is_left());
 }
 
+/// What is still refused is parked once more, and what stands behind it goes on, or waits again.
+void World::retry_in_vain() {
+  for (std::size_t index = 0; index < stores_.size(); ++index) {
+    ModelStore& store = stores_[index];
+    std::vector<std::int64_t> ids;
+    for (const auto& [id, held] : store.held()) {
+      if (held.state == HeldState::parked) ids.push_back(id);
+    }
+    for (const std::int64_t id : ids) store.retry(id);
+    step(event::Woken{static_cast<DatabaseIndex>(index), true});
+  }
+}
+
 void World::retry_everything() {
   for (std::size_t index = 0; index < stores_.size(); ++index) {
     ModelStore& store = stores_[index];
@@ -271,6 +294,12 @@ void World::run() {
   if (weather_.partitions_close) {
     open_partitions();
     drain("after every partition took records");
+    judge(*this);
+  }
+  if (weather_.policy_set) {
+    set_policy();
+    retry_in_vain();
+    drain("after everything was retried in vain");
     judge(*this);
   }
   retry_everything();

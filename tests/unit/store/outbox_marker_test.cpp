@@ -373,3 +373,20 @@ TEST_CASE("a row that is parked again blocks what was released behind it") {
   CHECK(store.state_of(1) == "parked");
   for (int id = 2; id <= 5; ++id) CHECK(store.state_of(id) == "blocked");
 }
+
+TEST_CASE("a row that a person retried and that is refused again lets its key go where the relay says so") {
+  RelayStore store;
+  store.add("orders", "k", 3);
+  store.mark(
+      {}, {store.hold(1, HeldState::parked), store.hold(2, HeldState::blocked), store.hold(3, HeldState::blocked)}, 3);
+  store.app.run("UPDATE outbox_held SET state = 'ready', redriven = 1 WHERE id = 1");
+  CHECK(store.relay->marker.release_lane(kLane, 1) == 1);
+  Hold refused = store.hold(1, HeldState::parked);
+  refused.lane.reset();
+  store.mark({}, {refused});
+  CHECK(store.state_of(1) == "parked");
+  CHECK_FALSE(store.app.text("SELECT lane FROM outbox_held WHERE id = 1").has_value());
+  CHECK(store.state_of(2) == "ready");
+  CHECK(store.relay->marker.release_lane(kLane, 2) == 1);
+  CHECK(store.state_of(3) == "ready");
+}
