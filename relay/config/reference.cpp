@@ -18,8 +18,8 @@ This page is written by the program's own table of options:
 
 A value comes from a flag, else from the environment (`OUTBOX_RELAY_...`), else from the file that `--config` or
 `OUTBOX_RELAY_CONFIG` names (TOML), else it is the default. An empty variable counts as none. A list is taken whole
-from the strongest place that has it. What is wrong stops the start with exit code 78 (2 where it is a flag that is
-wrong), and the text says where it stands.
+from the strongest place that has it. What is wrong stops the start with exit code 78 (2 where a flag
+or its word is not known; a Kafka property that `-X` gives wrong is 78 as anywhere), and the text says where it stands.
 
 - `outbox-relay config init > relay.toml` writes a file to begin with.
 - `outbox-relay config check --config relay.toml` says what is wrong with it, without starting anything.
