@@ -27,7 +27,7 @@ namespace {
 constexpr std::string_view kSqliteHeader("SQLite format 3\0", 16);
 
 [[noreturn]] void throw_moved(const std::string& path) {
-  throw Error(ErrorCode::moved, path + ": no such file (moved or deleted?)");
+  throw Error(ErrorCode::moved, path + ": no such file (moved or deleted? a new one is made by `outbox-relay init`)");
 }
 
 [[noreturn]] void throw_unsupported(const std::string& path, const std::string& why) {
@@ -280,8 +280,15 @@ std::optional<int> try_lock(const std::string& path) {
 
 RelayLock RelayLock::acquire(const std::string& path) {
   const std::optional<int> descriptor = try_lock(path);
-  if (!descriptor) throw Error(ErrorCode::owned, path + ": another relay holds this file");
+  if (!descriptor) throw owned_error(path);
   return RelayLock(*descriptor);
+}
+
+Error owned_error(const std::string& path) {
+  std::string text = path + ": another relay holds this file";
+  const std::optional<LockHolder> holder = relay_lock_holder(path);
+  if (holder && holder->pid > 0) text += ", process " + std::to_string(holder->pid);
+  return {ErrorCode::owned, text};
 }
 
 std::optional<RelayLock> RelayLock::try_acquire(const std::string& path) {

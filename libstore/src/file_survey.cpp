@@ -46,7 +46,9 @@ std::string group_of(gid_t id) {
 FileSurvey survey_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) throw Error(ErrorCode::moved, path + ": no such file (moved or deleted?)");
+    if (errno == ENOENT || errno == ENOTDIR)
+      throw Error(ErrorCode::moved,
+                  path + ": no such file (moved or deleted? a new one is made by `outbox-relay init`)");
     fail(path);
   }
   struct statfs kind {};

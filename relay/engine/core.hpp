@@ -238,6 +238,8 @@ struct Prune {
 struct Say {
   int level = 1;
   std::string text;
+  /// The file of a row that was parked: many may follow, of which the first one is enough.
+  std::optional<DatabaseIndex> parked_in = {};
 };
 struct Stopped {};
 }  // namespace command

@@ -270,6 +270,7 @@ struct Core::State {
   unsigned batch_halvings = 0;
 
   // core.cpp
+  void say_parked(const Database& db, const store::Hold& hold, bool let_go);
   void say(int level, std::string text) { out->other.emplace_back(command::Say{level, std::move(text)}); }
   void finish_step();
   void watch_outage();

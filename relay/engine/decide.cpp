@@ -206,6 +206,13 @@ void Core::State::hand_over(Database& db, Slot& slot, const Decision& decision, 
   out->produce.push_back({db.index, row_index, slot.producer, slot.generation, decision.partition});
 }
 
+void Core::State::say_parked(const Database& db, const store::Hold& hold, bool let_go) {
+  std::string text = "row " + std::to_string(hold.id) + " is parked";
+  if (!let_go) text += " and its key waits";
+  text += ": " + hold.last_error + " (`outbox-relay ls --state parked` shows it, `retry` and `skip` end it)";
+  out->other.emplace_back(command::Say{2, std::move(text), db.index});
+}
+
 void Core::State::hold(Database& db, Slot& slot, store::HeldState state, std::optional<std::int64_t> due_at_ms,
                        std::string reason) {
   store::Hold hold;
@@ -228,6 +235,7 @@ void Core::State::hold(Database& db, Slot& slot, store::HeldState state, std::op
     ++entry.pending_holds;
     note.release_lane = !entry.certain;
   }
+  if (state == store::HeldState::parked) say_parked(db, hold, let_go || !slot.has_lane);
   if (slot.topic != kNoTopic) {
     Topic& topic = topics.at(slot.topic);
     if (state == store::HeldState::waiting) topic.waiting_in.insert(db.index);

@@ -3,6 +3,7 @@
 #include <glob.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -68,6 +69,15 @@ std::vector<FoundFile> FileFinder::scan() {
     }
   }
   return found;
+}
+
+std::vector<std::string> FileFinder::without_files() const {
+  std::vector<std::string> patterns;
+  for (const std::string& pattern : patterns_) {
+    const std::vector<std::string> paths = matches(pattern);
+    if (std::all_of(paths.begin(), paths.end(), stands_beside_a_database)) patterns.push_back(pattern);
+  }
+  return patterns;
 }
 
 void FileFinder::ended(const std::string& path, bool gone) {

@@ -24,6 +24,8 @@ class FileFinder {
   [[nodiscard]] std::vector<std::string> folders() const;
   /// The files that were not given before. SQLite's own files beside a database are never among those of a pattern.
   [[nodiscard]] std::vector<FoundFile> scan();
+  /// The patterns that no file fits now.
+  [[nodiscard]] std::vector<std::string> without_files() const;
   /// The file of a pattern is served no more; it is given again when it is another one, or, where it is gone, when it
   /// is there again.
   void ended(const std::string& path, bool gone);

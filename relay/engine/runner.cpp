@@ -21,6 +21,7 @@ constexpr auto kLongestSleep = 60s;
 constexpr auto kHousekeepingInterval = 1s;
 constexpr std::size_t kWitnessesAtOnce = 20;
 constexpr auto kTrimInterval = 20s;
+constexpr auto kParkedInterval = 10s;
 
 LogLevel level_of(int level) noexcept {
   constexpr std::array kLevels{LogLevel::debug, LogLevel::info, LogLevel::warning, LogLevel::error};
@@ -67,6 +68,9 @@ RunOutcome Runner::State::run() {
   for (const std::string& folder : finder.folders()) watch.add_folder(folder);
   first_scan = now();
   find_files();
+  for (const std::string& pattern : finder.without_files()) {
+    say(LogLevel::warning, pattern + ": no file fits" + (options.drain ? "" : " yet"));
+  }
   show_figures();
   while (!stopped) {
     options.liveness->turned(Loop::runner, now());
@@ -83,6 +87,7 @@ RunOutcome Runner::State::run() {
     serve_drain();
     serve_pulse();
   }
+  say_more_parked();
   if (all_ended && !worst) worst.emplace(ErrorCode::moved, "no file is there to serve");
   if (all_ended) throw several() ? Error(worst->code(), "no file is left to serve") : *worst;
   own_up_to_drain();
@@ -124,7 +129,23 @@ void Runner::State::step(const Event& event, std::span<const store::OutboxRow> r
   if (failure) throw *failure;
 }
 
-void Runner::State::carry_out(command::Say& wish) { say(level_of(wish.level), wish.text); }
+void Runner::State::carry_out(command::Say& wish) {
+  if (!wish.parked_in) return say(level_of(wish.level), wish.text);
+  // A topic whose limit shrank can park thousands in a second.
+  if (now() < parked_quiet_until) {
+    ++parked_untold;
+    return;
+  }
+  parked_quiet_until = now() + kParkedInterval;
+  say(level_of(wish.level), files[*wish.parked_in]->path + ": " + wish.text);
+}
+
+void Runner::State::say_more_parked() {
+  if (parked_untold == 0 || (now() < parked_quiet_until && !stopped)) return;
+  parked_quiet_until = now() + kParkedInterval;
+  const std::size_t more = std::exchange(parked_untold, 0);
+  say(LogLevel::warning, std::to_string(more) + (more == 1 ? " more row was parked" : " more rows were parked"));
+}
 
 bool Runner::State::busy_now() const {
   if (more_reports || !reports.empty()) return true;
@@ -197,6 +218,7 @@ void Runner::State::serve_timers() {
   watch_trouble();
   trouble_note.show(trouble_seen ? std::optional(trouble_seen->figures) : std::nullopt);
   look_after_files();
+  say_more_parked();
   show_figures();
 }
 

@@ -135,7 +135,9 @@ bool Runner::State::take_lock(ServedFile& file) const {
   if (!file.lock && standing_by) return false;
   store::check_file(file.path);
   if (!file.lock) file.lock = store::RelayLock::try_acquire(file.path);
-  if (!file.lock && !options.standby) throw Error(ErrorCode::owned, file.path + ": another relay holds this file");
+  if (!file.lock && !options.standby) {
+    throw Error(ErrorCode::owned, store::owned_error(file.path).what() + std::string("; --standby waits for its end"));
+  }
   return file.lock.has_value();
 }
 

@@ -6,14 +6,14 @@ namespace txbox::relay {
 
 namespace {
 
-std::string files(std::size_t count) { return std::to_string(count) + (count == 1 ? " file" : " files"); }
+std::string count_of_files(std::size_t count) { return std::to_string(count) + (count == 1 ? " file" : " files"); }
 
 std::string words_of(const RunSurvey& survey) {
   if (survey.stopping) return "stopping: waiting for what is in flight";
   std::string text;
-  if (survey.serving > 0) text = "serving " + files(survey.serving);
+  if (survey.serving > 0) text = "serving " + count_of_files(survey.serving);
   if (survey.waiting > 0) {
-    text += (text.empty() ? "waiting for " : ", waiting for ") + files(survey.waiting);
+    text += (text.empty() ? "waiting for " : ", waiting for ") + count_of_files(survey.waiting);
     if (!survey.first_wait.empty()) text += " (" + survey.first_wait + ")";
   }
   if (text.empty()) text = "waiting for a file to appear";
@@ -26,7 +26,6 @@ std::string words_of(const RunSurvey& survey) {
 RunnerPulse pulse_of(const RunSurvey& survey) { return {survey.ready, survey.stopping, words_of(survey)}; }
 
 void Runner::State::serve_pulse() {
-  if (!options.pulse) return;
   const SteadyTime time = now();
   // A file that was tried is there again for a later time.
   const bool tried = !all_ended && (to_open.empty() || to_open.begin()->first > first_scan);
@@ -42,7 +41,12 @@ void Runner::State::serve_pulse() {
   survey.waiting = to_open.size();
   if (!to_open.empty()) survey.first_wait = files[to_open.begin()->second]->told;
   pulse = pulse_of(survey);
-  options.pulse(pulse);
+  // What waits and why it waits has lines of its own, and so have a stop and an outage.
+  if (survey.serving != serving_told && tried && !survey.stopping) {
+    serving_told = survey.serving;
+    say(LogLevel::info, "serving " + count_of_files(survey.serving));
+  }
+  if (options.pulse) options.pulse(pulse);
 }
 
 }  // namespace txbox::relay

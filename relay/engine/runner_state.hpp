@@ -98,6 +98,7 @@ struct Runner::State {
   void carry_out(command::ReleaseLane& wish) { submit(wish); }
   void carry_out(command::Prune& wish) { submit(wish); }
   void carry_out(command::Say& wish);
+  void say_more_parked();
   void carry_out(command::Stopped&) { stopped = true; }
   template <typename Wish>
   void submit(Wish& wish) {
@@ -190,6 +191,9 @@ struct Runner::State {
   SteadyTime first_scan = SteadyTime::max();
   SteadyTime next_pulse{};
   RunnerPulse pulse;  ///< As it was last told.
+  std::size_t serving_told = 0;
+  SteadyTime parked_quiet_until{};
+  std::size_t parked_untold = 0;
 
   // For the figures.
   struct TroubleSeen {

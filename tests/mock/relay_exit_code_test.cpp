@@ -104,7 +104,10 @@ TEST_CASE("a second relay on a file is refused, and a standby takes over when th
   RelayProcess first(shop.folder, shop.run_arguments());
   shop.add(topic, "a", "0");
   REQUIRE(reader.await(topic, 1).size() == 1);
-  CHECK(shop.drain().code == 24);
+  const CommandResult second = shop.drain();
+  CHECK(second.code == 24);
+  CHECK(contains(second.log, "another relay holds this file, process "));
+  CHECK(contains(second.log, "--standby waits for its end"));
   RelayProcess standby(shop.folder, shop.run_arguments({"--standby"}));
   first.signal(SIGKILL);
   CHECK(first.wait() == 128 + SIGKILL);
@@ -112,6 +115,7 @@ TEST_CASE("a second relay on a file is refused, and a standby takes over when th
   CHECK(reader.await(topic, 2).size() >= 2);
   standby.signal(SIGTERM);
   CHECK(standby.wait() == 0);
+  CHECK(contains(standby.log(), "serving 1 file"));
 }
 
 TEST_CASE("a standby that is told to stop ends well") {

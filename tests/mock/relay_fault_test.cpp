@@ -1,3 +1,5 @@
+#include <sqlite3.h>
+
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -65,6 +67,7 @@ TEST_CASE("a row that Kafka refuses is parked with its reason, its key waits, an
   CHECK(shop.count_in_state("parked") == 1);
   CHECK(shop.app.text("SELECT last_error FROM outbox_status WHERE id = 1").value().starts_with("MSG_SIZE_TOO_LARGE"));
   CHECK(first.log.find("refused") == std::string::npos);
+  CHECK(first.log.find("row 1 is parked and its key waits: MSG_SIZE_TOO_LARGE") != std::string::npos);
 
   shop.add(topic, "poisoned", "waits");
   shop.add(topic, "healthy", "flows");
@@ -73,6 +76,26 @@ TEST_CASE("a row that Kafka refuses is parked with its reason, its key waits, an
   REQUIRE(records.size() == 1);
   CHECK(records[0].payload == Bytes("flows"));
   CHECK(shop.count_in_state("blocked") == 1);
+}
+
+TEST_CASE("of many rows that are parked at once the first is told, and the others are counted") {
+  Shop shop;
+  const std::string topic = new_mock_topic();
+  // Malformed rows, which only a writer with its checks off can make, are refused without Kafka, each by itself.
+  sqlite3_db_config(shop.app, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  shop.app.run("PRAGMA ignore_check_constraints=1");
+  for (const char* key : {"a", "b", "c"}) {
+    shop.app.run("INSERT INTO outbox(topic, key, payload, nonce) VALUES ('" + topic + "', '" + key +
+                 "', 'secret', x'00')");
+  }
+  const CommandResult drain = shop.drain();
+  CAPTURE(drain.log);
+  CHECK(drain.code == 3);
+  CHECK(drain.log.find("3 parked, 0 blocked") != std::string::npos);
+  CHECK(drain.log.find("row 1 is parked and its key waits") != std::string::npos);
+  CHECK(drain.log.find("row 2 is parked") == std::string::npos);
+  CHECK(drain.log.find(" 2 more rows were parked") != std::string::npos);
+  CHECK(drain.log.find("secret") == std::string::npos);
 }
 
 TEST_CASE("a relay killed at any step leaves nothing lost and no order broken") {

@@ -47,6 +47,16 @@ TEST_CASE("a pattern gives its files as they come, without those that stand besi
   CHECK(paths(finder) == Paths{dir.file("b.db")});
 }
 
+TEST_CASE("a pattern that no file fits is named, and one is no more once a file is there") {
+  const TempDir dir;
+  make(dir.file("a.db"));
+  make(dir.file("none.db-wal"));
+  FileFinder finder({dir.file("a*.db"), dir.file("none*")});
+  CHECK(finder.without_files() == Paths{dir.file("none*")});
+  make(dir.file("none.db"));
+  CHECK(finder.without_files().empty());
+}
+
 TEST_CASE("a file that ended is given again when another one is there, or when it had gone") {
   const TempDir dir;
   make(dir.file("a.db"));

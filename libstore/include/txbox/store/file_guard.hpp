@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include <txbox/base/error.hpp>
+
 namespace txbox::store {
 
 /// Refuses what WAL or the lock cannot serve, before the file is opened: hard links, a path that is itself a mount
@@ -55,6 +57,9 @@ struct LockHolder {
   std::int64_t pid = 0;  ///< 0 or below: a process of another namespace.
 };
 [[nodiscard]] std::optional<LockHolder> relay_lock_holder(const std::string& path);
+
+/// The error `owned` of a file, with the process that holds it where the kernel tells.
+[[nodiscard]] Error owned_error(const std::string& path);
 
 /// The files of a database that is open: what a connection that is opened later must find again, or its -wal would be
 /// another one than that of its process.
