@@ -7,7 +7,7 @@ from support.kafka import shared_bootstrap
 from support.kafka_log import TopicReader, create_topic
 from support.oracle import compare, compare_receipts, summary
 
-ROWS = 60_000
+ROWS = 40_000  # Of a backlog; a life may drain it, and the next one finds another.
 KEYS = 50
 KILLS = 12
 PARTITIONS = 3
@@ -22,16 +22,16 @@ def write_backlog(db, topic):
     connection.close()
 
 
-def one_life(run, db, bootstrap, reader):
-    """Ends within 80 ms of the first record, when thousands are under way. False when nothing was left to publish."""
+def one_life(run, db, topic, bootstrap, reader):
+    """Ends within 80 ms of the first record, when thousands are under way."""
+    if not relay_process.status(run, db)["ready"]:
+        write_backlog(db, topic)
     before = reader.end_sum()
     relay = relay_process.Relay(run, db, bootstrap)
-    if relay_process.status(run, db)["ready"]:
-        wait_until(lambda: reader.end_sum() > before, 30, "a relay publishes something", every=0.001)
+    wait_until(lambda: reader.end_sum() > before, 30, "a relay publishes something", every=0.001)
     let_pass(run.random.uniform(0, 0.08), "a random moment")
     require(relay.alive(), f"the relay ended by itself with exit {relay.process.poll()}")
     relay.kill()
-    return reader.end_sum() > before
 
 
 def body(run):
@@ -40,11 +40,11 @@ def body(run):
     create_topic(bootstrap, topic, PARTITIONS)
     db = run.path("shop.db")
     relay_process.init(run, db)
-    write_backlog(db, topic)
     reader = TopicReader(bootstrap, {topic: PARTITIONS})
     run.at_end(reader.close)
-    published = sum(one_life(run, db, bootstrap, reader) for _ in range(KILLS))
-    check(published > KILLS / 3, f"{KILLS} relays were killed, {published} of them after they had published")
+    for _ in range(KILLS):
+        one_life(run, db, topic, bootstrap, reader)
+    note(f"{KILLS} relays were killed after they had published")
     check(relay_process.drain(run, db, bootstrap) == 0, "the next relay drains what is left and exits 0")
     events, records = outbox_file.committed_events(db), reader.read_all()
     findings = compare(events, records, {topic: PARTITIONS}, allow_repeats=True)
