@@ -10,6 +10,7 @@ namespace {
 std::vector<TopicCreation> all_failed(const std::vector<std::string>& topics, rd_kafka_resp_err_t error,
                                       const char* text) {
   std::vector<TopicCreation> failed;
+  failed.reserve(topics.size());
   for (const std::string& topic : topics) failed.push_back({topic, error, text != nullptr ? text : ""});
   return failed;
 }

@@ -112,7 +112,7 @@ std::vector<WalReader> wal_readers(const Connection& connection, std::int64_t le
 std::vector<WalReader> lasting_wal_readers(const Connection& connection) {
   constexpr std::chrono::milliseconds kMoment{200};
   const std::vector<WalReader> first = wal_readers(connection);
-  if (first.empty()) return first;
+  if (first.empty()) return {};
   std::this_thread::sleep_for(kMoment);  // tidy: time itself is what is asked for
   std::vector<WalReader> now = wal_readers(connection);
   // The same snapshot pins as much or more by now.

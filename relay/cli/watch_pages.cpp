@@ -73,7 +73,8 @@ std::string why_not_ready(const RelayFigures* figures) {
   return figures->trouble ? figures->trouble->text : "no broker has answered yet";
 }
 
-HttpPages watch_pages(std::shared_ptr<const FigureBoard> board, std::shared_ptr<const Liveness> liveness) {
+HttpPages watch_pages(const std::shared_ptr<const FigureBoard>& board,
+                      const std::shared_ptr<const Liveness>& liveness) {
   HttpPages pages;
   pages.emplace("/metrics", [board, liveness] { return metrics_page(*board, *liveness); });
   pages.emplace("/livez", [liveness] { return live_page(*liveness); });
