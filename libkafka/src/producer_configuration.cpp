@@ -43,12 +43,7 @@ constexpr std::int64_t kBytesMax = 1'000'000'000;
 constexpr std::size_t kQueueKbytesLeast = 1'048'576;
 
 std::int64_t number_of(const rd_kafka_conf_t* configuration, const std::string& property) {
-  std::array<char, 32> text{};
-  std::size_t size = text.size();
-  if (rd_kafka_conf_get(configuration, property.c_str(), text.data(), &size) != RD_KAFKA_CONF_OK) {
-    throw Error(ErrorCode::configuration, "kafka property " + property + ": librdkafka does not tell its value");
-  }
-  return std::atoll(text.data());
+  return std::atoll(value_of(configuration, property.c_str()).c_str());
 }
 
 /// Lowers `property` to `limit` unless it is lower already: a user may ask for less than a topic allows, not for more.

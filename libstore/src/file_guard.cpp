@@ -26,10 +26,6 @@ namespace {
 
 constexpr std::string_view kSqliteHeader("SQLite format 3\0", 16);
 
-[[noreturn]] void throw_moved(const std::string& path) {
-  throw Error(ErrorCode::moved, path + ": no such file (moved or deleted? a new one is made by `outbox-relay init`)");
-}
-
 [[noreturn]] void throw_unsupported(const std::string& path, const std::string& why) {
   throw Error(ErrorCode::unsupported_file, path + ": " + why);
 }
@@ -39,7 +35,7 @@ std::string system_text(int error) { return std::strerror(error); }
 struct stat stat_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) throw_moved(path);
+    if (errno == ENOENT || errno == ENOTDIR) throw no_file_error(path);
     throw Error(ErrorCode::failure, path + ": cannot be examined: " + system_text(errno));
   }
   return status;
@@ -48,7 +44,7 @@ struct stat stat_of(const std::string& path) {
 /// SQLite follows symlinks before it names -wal and -shm; so must every check of them.
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr), &std::free);
-  if (!resolved) throw_moved(path);
+  if (!resolved) throw no_file_error(path);
   return resolved.get();
 }
 
@@ -77,7 +73,7 @@ class KeptDescriptors {
     if (Entry* known = find(before)) return *known;
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) {
-      if (errno == ENOENT) throw_moved(path);
+      if (errno == ENOENT) throw no_file_error(path);
       throw_unsupported(path, "cannot be opened for reading: " + system_text(errno));
     }
     struct stat opened {};
@@ -282,6 +278,10 @@ RelayLock RelayLock::acquire(const std::string& path) {
   const std::optional<int> descriptor = try_lock(path);
   if (!descriptor) throw owned_error(path);
   return RelayLock(*descriptor);
+}
+
+Error no_file_error(const std::string& path) {
+  return {ErrorCode::moved, path + ": no such file (moved or deleted? a new one is made by `outbox-relay init`)"};
 }
 
 Error owned_error(const std::string& path) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include <txbox/base/error.hpp>
+#include <txbox/store/file_guard.hpp>
 #include <txbox/store/file_survey.hpp>
 #include <txbox/store/statement.hpp>
 
@@ -46,9 +47,7 @@ std::string group_of(gid_t id) {
 FileSurvey survey_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR)
-      throw Error(ErrorCode::moved,
-                  path + ": no such file (moved or deleted? a new one is made by `outbox-relay init`)");
+    if (errno == ENOENT || errno == ENOTDIR) throw no_file_error(path);
     fail(path);
   }
   struct statfs kind {};

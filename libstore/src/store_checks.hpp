@@ -20,13 +20,13 @@ class StoreChecks {
   /// before the statements that need the tables.
   explicit StoreChecks(Connection& connection, void (*verify)(sqlite3* db) = verify_outbox_schema);
 
-  /// Throws moved when the path no longer leads to the open file, or to the open -wal and -shm, and corrupt when
-  /// the file was emptied. Comes before every snapshot and write: what is written into a deleted file is lost.
-  /// What it saw of the file is the answer.
   struct FileTimes {
     std::int64_t bytes = 0;
     std::int64_t changed_at_ns = 0;
   };
+  /// Throws moved when the path no longer leads to the open file, or to the open -wal and -shm, and corrupt when
+  /// the file was emptied. Comes before every snapshot and write: what is written into a deleted file is lost.
+  /// Returns what it saw of the file.
   FileTimes file_in_place();
 
   /// REQUIRES: a transaction is open. Throws schema_newer or schema_differs where the schema has changed since

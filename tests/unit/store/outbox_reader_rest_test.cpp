@@ -32,6 +32,15 @@ int all_used(sqlite3* db) {
 
 constexpr int kAtRest = 16 << 10;
 
+/// One row was read, and the reader rests.
+struct RestingStore : RelayStore {
+  RestingStore() {
+    add();
+    REQUIRE(relay->read(0).size() == 1);
+    relay->reader.rest();
+  }
+};
+
 }  // namespace
 
 TEST_CASE("a reader at rest keeps neither schema nor statements nor pages, and a look at the version takes none") {
@@ -76,11 +85,8 @@ TEST_CASE("every kind of reading goes on after a rest") {
 }
 
 TEST_CASE("at rest the version moves with every commit of another connection, and with nothing else") {
-  RelayStore store;
-  store.add();
+  RestingStore store;
   auto& reader = store.relay->reader;
-  REQUIRE(store.relay->read(0).size() == 1);
-  reader.rest();
   const auto before = reader.version();
   CHECK(reader.version() == before);
   store.add();
@@ -88,11 +94,8 @@ TEST_CASE("at rest the version moves with every commit of another connection, an
 }
 
 TEST_CASE("at rest the version moves when the file is written past SQLite") {
-  RelayStore store;
-  store.add();
+  RestingStore store;
   auto& reader = store.relay->reader;
-  REQUIRE(store.relay->read(0).size() == 1);
-  reader.rest();
   const auto before = reader.version();
   {
     std::fstream file(store.path, std::ios::in | std::ios::out | std::ios::binary);
@@ -105,11 +108,8 @@ TEST_CASE("at rest the version moves when the file is written past SQLite") {
 }
 
 TEST_CASE("what became of the file during a rest is found by the look as by the next reading") {
-  RelayStore store;
-  store.add();
+  RestingStore store;
   auto& reader = store.relay->reader;
-  REQUIRE(store.relay->read(0).size() == 1);
-  reader.rest();
 
   SUBCASE("moved") {
     std::filesystem::rename(store.path, store.path + ".elsewhere");

@@ -58,6 +58,8 @@ struct LockHolder {
 };
 [[nodiscard]] std::optional<LockHolder> relay_lock_holder(const std::string& path);
 
+/// The error `moved` of a path where no file is.
+[[nodiscard]] Error no_file_error(const std::string& path);
 /// The error `owned` of a file, with the process that holds it where the kernel tells.
 [[nodiscard]] Error owned_error(const std::string& path);
 
