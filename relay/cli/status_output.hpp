@@ -30,7 +30,7 @@ struct FileStatus {
 };
 
 /// One object: the outbox's counts, then `inbox_groups`, and in `boxes` the boxes whose tables the file has,
-/// `relay_pid`, `broker_trouble` (auth_failed, tls_failed, unreachable, other or null) with `broker_trouble_text` and
+/// `relay_pid`, `broker_trouble` (credentials, tls, unreachable, other or null) with `broker_trouble_text` and
 /// `broker_trouble_since`, `wal_bytes` and `wal_readers`.
 /// `now_ms` makes an age of the oldest ready row's time.
 [[nodiscard]] std::string status_as_json(const FileStatus& status, std::int64_t now_ms);

@@ -51,8 +51,8 @@ BrokerTrouble trouble_of(const kafka::ClientError& error) {
 
 std::string_view to_string(BrokerTrouble trouble) noexcept {
   switch (trouble) {
-    case BrokerTrouble::auth_failed: return "auth_failed";
-    case BrokerTrouble::tls_failed: return "tls_failed";
+    case BrokerTrouble::auth_failed: return "credentials";
+    case BrokerTrouble::tls_failed: return "tls";
     case BrokerTrouble::unreachable: return "unreachable";
     case BrokerTrouble::other: return "other";
   }

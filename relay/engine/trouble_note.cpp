@@ -10,6 +10,8 @@
 #include <txbox/base/error.hpp>
 #include <txbox/store/file_guard.hpp>
 
+#include "relay/engine/one_line.hpp"
+
 namespace txbox::relay {
 
 namespace {
@@ -19,18 +21,10 @@ std::string path_of(const std::string& state_directory, std::int64_t pid) {
 }
 
 std::optional<BrokerTrouble> trouble_from(std::string_view word) {
-  for (const BrokerTrouble trouble :
-       {BrokerTrouble::auth_failed, BrokerTrouble::tls_failed, BrokerTrouble::unreachable, BrokerTrouble::other}) {
+  for (const BrokerTrouble trouble : kBrokerTroubles) {
     if (to_string(trouble) == word) return trouble;
   }
   return std::nullopt;
-}
-
-std::string one_line(std::string text) {
-  for (char& letter : text) {
-    if (letter == '\n' || letter == '\r') letter = ' ';
-  }
-  return text;
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <systemd/sd-daemon.h>
 #endif
 
+#include "relay/engine/one_line.hpp"
+
 namespace txbox::relay {
 
 namespace {
@@ -28,13 +30,6 @@ void send(const std::string&) noexcept {}
 std::chrono::microseconds watchdog() noexcept { return 0us; }
 #endif
 
-/// One assignment a line: a path with a line break in it must not become another one.
-std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char byte) { return static_cast<unsigned char>(byte) < ' '; }, '?');
-  return text;
-}
-
 }  // namespace
 
 ServiceManager::ServiceManager(std::shared_ptr<const Liveness> liveness)
@@ -49,6 +44,7 @@ void ServiceManager::tell(const RunnerPulse& pulse, SteadyTime now) {
   // standby would be ended and started again each time the start's time limit (TimeoutStartSec) is over.
   if (pulse.ready && !told_.ready) text += "READY=1\n";
   if (pulse.stopping && !told_.stopping) text += "STOPPING=1\n";
+  // One assignment a line: a path with a line break in it must not become another one.
   if (pulse.words != told_.words) text += "STATUS=" + one_line(pulse.words) + "\n";
   if (watchdog_half_ > 0us && now - last_sign_ >= watchdog_half_ - interval_ &&
       liveness_->stillness(now) < watchdog_half_) {

@@ -66,12 +66,9 @@ void files(const RelayFigures& relay, const MetricContext&, MetricSamples& out) 
 }
 
 void trouble(const RelayFigures& relay, const MetricContext&, MetricSamples& out) {
-  constexpr std::array<std::pair<BrokerTrouble, const char*>, 4> kKinds{{{BrokerTrouble::auth_failed, "credentials"},
-                                                                         {BrokerTrouble::tls_failed, "tls"},
-                                                                         {BrokerTrouble::unreachable, "unreachable"},
-                                                                         {BrokerTrouble::other, "other"}}};
-  for (const auto& [kind, word] : kKinds)
-    out.push_back({.labels = {{"kind", word}}, .value = truth(relay.trouble && relay.trouble->kind == kind)});
+  for (const BrokerTrouble kind : kBrokerTroubles)
+    out.push_back({.labels = {{"kind", std::string(to_string(kind))}},
+                   .value = truth(relay.trouble && relay.trouble->kind == kind)});
 }
 
 constexpr std::array kMetrics{

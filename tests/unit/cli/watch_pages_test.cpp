@@ -105,7 +105,7 @@ TEST_CASE("the status has the process and its files, with counts under the names
   const auto json = nlohmann::json::parse(watch_status_as_json(figures, WallTime(2s)));
   CHECK(json["pid"] == ::getpid());
   CHECK(json["role"] == "mixed");
-  CHECK(json["broker_trouble"][0]["kind"] == "auth_failed");
+  CHECK(json["broker_trouble"][0]["kind"] == "credentials");
   CHECK(json["topics_paused"][0]["topic"] == "gone");
   CHECK(json["oldest_unacknowledged_seconds"].is_null());
   REQUIRE(json["files"].size() == 2);

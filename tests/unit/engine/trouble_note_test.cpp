@@ -28,7 +28,7 @@ TEST_CASE("a trouble is noted while it lasts, under the number of its process") 
     const auto read = read_trouble_note(folder.path(), 42);
     REQUIRE(read.has_value());
     CHECK(read->kind == BrokerTrouble::auth_failed);
-    CHECK(read->text == "Kafka refuses the credentials: really");
+    CHECK(read->text == "Kafka refuses the credentials:?really");
     CHECK(read->since == refused().since);
     CHECK_FALSE(read_trouble_note(folder.path(), 43).has_value());
     note.show(std::nullopt);
