@@ -28,6 +28,12 @@ LogLevel level_of(int level) noexcept {
   return kLevels[static_cast<std::size_t>(std::clamp(level, 0, 3))];
 }
 
+CoreOptions core_options(const RunnerOptions& options) {
+  CoreOptions core = options.core;
+  core.measure = options.board != nullptr;
+  return core;
+}
+
 }  // namespace
 
 kafka::ProducerOptions producer_options(const RunnerOptions& options) {
@@ -38,14 +44,6 @@ kafka::ProducerOptions producer_options(const RunnerOptions& options) {
   producer.log = options.log;
   return producer;
 }
-
-namespace {
-CoreOptions core_options(const RunnerOptions& options) {
-  CoreOptions core = options.core;
-  core.measure = options.board != nullptr;
-  return core;
-}
-}  // namespace
 
 Runner::State::State(RunnerOptions given)
     : options(std::move(given)),

@@ -72,6 +72,8 @@ struct Runner::State {
   void serve_timers();
   void look_after_files();
   void serve_drain();
+  [[nodiscard]] bool drain_is_done();
+  void own_up_to_drain();
   void serve_pulse();
 
   // runner_figures.cpp
@@ -83,8 +85,6 @@ struct Runner::State {
   void watch_trouble();
   [[nodiscard]] FileFigures file_figures(DatabaseIndex index) const;
   [[nodiscard]] std::vector<FileFigures> all_file_figures() const;
-  [[nodiscard]] bool drain_is_done();
-  void own_up_to_drain();
 
   void step(const Event& event, std::span<const store::OutboxRow> rows = {});
   void carry_out(command::Read& wish) { reads.push_back({wish}); }

@@ -11,7 +11,7 @@
 
 #include "relay/engine/open_database.hpp"
 #include "relay/engine/row_count.hpp"
-#include "relay/engine/store_worker.hpp"
+#include "relay/engine/store_jobs.hpp"
 #include "relay/engine/wake_watch.hpp"
 
 namespace txbox::relay {

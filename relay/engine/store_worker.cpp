@@ -14,14 +14,8 @@
 #include <txbox/base/backoff.hpp>
 #include <txbox/base/check.hpp>
 #include <txbox/base/clock.hpp>
-#include <txbox/base/failpoint.hpp>
-#include <txbox/store/connection.hpp>
-#include <txbox/store/outbox_marker.hpp>
-#include <txbox/store/outbox_prune.hpp>
-#include <txbox/store/wal_checkpoint.hpp>
 
-#include "relay/engine/passes_by_waiting.hpp"
-#include "relay/engine/wal_complaint.hpp"
+#include "relay/engine/database_writer.hpp"
 
 namespace txbox::relay {
 
@@ -36,60 +30,26 @@ constexpr auto kBusyDeadlineAmongMany = 10ms;
 constexpr Backoff kRepeat{10ms, 1000ms};
 constexpr auto kComplaintInterval = 30s;
 constexpr auto kCheckpointInterval = 1s;
-constexpr auto kReadersInterval = 1s;
 // Of so many databases the WAL is looked at in one interval.
 constexpr std::size_t kCheckpointLooks = 50;
 // A writing connection that was not used for so long is closed.
 constexpr auto kIdleWriter = 10s;
 // So many are open at a time; opening one takes a millisecond, keeping one a few hundred KiB.
 constexpr std::size_t kWritersMost = 64;
-// Rows released in one transaction: about the length of lock hold that a mark takes.
-constexpr std::int64_t kReleaseRows = 2'000;
-
-bool heals_by_repetition(ErrorCode code) noexcept {
-  // Every write of the marker is idempotent, so one whose outcome is not known may simply be made again.
-  return passes_by_waiting(code) || code == ErrorCode::commit_unknown;
-}
-
-/// The writing connection of one database.
-struct Writer {
-  explicit Writer(const std::string& path) : connection(store::Connection::open(path, how())), marker(connection) {}
-
-  static store::OpenOptions how() {
-    store::OpenOptions options;
-    options.purpose = store::OpenPurpose::relay;
-    options.busy_deadline = kBusyDeadline;
-    return options;
-  }
-
-  store::Connection connection;
-  store::OutboxMarker marker;
-  std::optional<store::OutboxPruner> pruner;  ///< Made when it is first wanted.
-  std::chrono::microseconds lock_waited{};    ///< Of what connection.lock_waited() says, before the job under way.
-};
 
 struct DatabaseQueue {
-  DatabaseQueue(DatabaseIndex number, const std::string& of, store::WitnessFile file)
-      : index(number), path(of), files(store::file_set_identity(of)), checkpoint(of), witness(std::move(file)) {}
+  DatabaseQueue(DatabaseIndex number, const std::string& of, store::WitnessFile witness, const LogSink& log)
+      : index(number), path(of), writer(number, of, std::move(witness), log) {}
 
   const DatabaseIndex index;
   const std::string path;
-  const store::FileSetIdentity files;
-  std::deque<StoreJob> jobs;           ///< Guarded by State::mutex.
-  std::optional<bool> leaving;         ///< Guarded by State::mutex: to be removed, whole or not.
-  std::optional<std::string> cluster;  ///< The worker thread's own, as all below: that of the receipts.
-  std::unique_ptr<Writer> writer;
-  store::WalCheckpoint checkpoint;
-  store::WitnessFile witness;
-  SteadyTime last_used{};
+  std::deque<StoreJob> jobs;    ///< Guarded by State::mutex.
+  std::optional<bool> leaving;  ///< Guarded by State::mutex: to be removed, whole or not.
+  DatabaseWriter writer;        ///< The worker thread's own, as all below.
   SteadyTime not_before{};
   unsigned failures = 0;
   bool failed = false;  ///< For good: it is about to be removed.
   std::optional<SteadyTime> complained;
-  bool witness_failed = false;
-  WalComplaint wal_complaint;
-  SteadyTime next_readers{};
-  WalSeen wal_told;
 };
 
 }  // namespace
@@ -105,15 +65,9 @@ struct StoreWorker::State {
   std::vector<DatabaseQueue*> in_turn();
   void work(DatabaseQueue& queue);
   std::optional<StoreAnswer> carry_out(DatabaseQueue& queue, const StoreJob& job);
-  Writer& writer(DatabaseQueue& queue);
-  store::OutboxMarker& marker(DatabaseQueue& queue) { return writer(queue).marker; }
-  event::Pruned prune(DatabaseQueue& queue, const command::Prune& wish);
   void make_room_for_writer();
-  void use_cluster(DatabaseQueue& queue, const std::string& kafka_cluster_id);
-  void write_witness(DatabaseQueue& queue, const store::Witness& witness);
   void wait_after(DatabaseQueue& queue, const Error& error);
   void keep_wal_short(DatabaseQueue& queue, SteadyTime now);
-  void note_lock_wait(DatabaseQueue& queue, const StoreJob& job);
   void fail(DatabaseQueue& queue, const Error& error);
   void answer(StoreAnswer value);
   void say(LogLevel level, const DatabaseQueue& queue, const std::string& text) const {
@@ -189,7 +143,7 @@ bool StoreWorker::State::remove_leaving(std::unique_lock<std::mutex>& lock) {
       ++next;
       continue;
     }
-    if (*next->second->leaving && next->second->writer) next->second->writer->connection.leave_whole();
+    if (*next->second->leaving) next->second->writer.leave_whole();
     with_jobs.erase(next->first);
     left.push_back(std::move(next->second));
     next = queues.erase(next);
@@ -216,7 +170,8 @@ std::vector<DatabaseQueue*> StoreWorker::State::in_turn() {
   }
   // The busy ones each time: theirs grows.
   for (auto& [index, queue] : queues) {
-    if (queue->writer && std::find(some.begin(), some.end(), queue.get()) == some.end()) some.push_back(queue.get());
+    if (queue->writer.is_open() && std::find(some.begin(), some.end(), queue.get()) == some.end())
+      some.push_back(queue.get());
   }
   return some;
 }
@@ -224,38 +179,17 @@ std::vector<DatabaseQueue*> StoreWorker::State::in_turn() {
 void StoreWorker::State::look_after(SteadyTime now) {
   for (DatabaseQueue* queue : in_turn()) {
     keep_wal_short(*queue, now);
-    if (queue->writer && now - queue->last_used > kIdleWriter) queue->writer.reset();
+    if (queue->writer.is_open() && now - queue->writer.last_used() > kIdleWriter) queue->writer.close();
   }
 }
 
 void StoreWorker::State::keep_wal_short(DatabaseQueue& queue, SteadyTime now) {
   if (queue.failed) return;
   try {
-    const store::WalCheckpoint::Result result = queue.checkpoint.run(now);
-    queue.wal_complaint.tried(result, now);
-    if (now < queue.next_readers) return;
-    queue.next_readers = now + kReadersInterval;
-    const auto words = queue.wal_complaint.look(queue.checkpoint.readers(), now);
-    if (words) say(LogLevel::warning, queue, *words);
-    const WalSeen seen{queue.index, result.wal_bytes, queue.wal_complaint.pinned_since()};
-    if (seen != std::exchange(queue.wal_told, seen)) answer(seen);
+    if (const auto seen = queue.writer.keep_wal_short(now)) answer(*seen);
   } catch (const Error& error) {
     if (!heals_by_repetition(error.code())) fail(queue, error);
   }
-}
-
-Writer& StoreWorker::State::writer(DatabaseQueue& queue) {
-  queue.last_used = system_clock().steady_now();
-  if (!queue.writer) {
-    make_room_for_writer();
-    auto writer = std::make_unique<Writer>(queue.path);
-    // Before it writes: a -wal of its own would be no part of the database that was checked.
-    store::require_same_files(queue.path, queue.files);
-    if (queue.cluster) writer->marker.use_cluster(*queue.cluster);
-    queue.writer = std::move(writer);
-  }
-  queue.writer->connection.set_busy_deadline(among_many ? kBusyDeadlineAmongMany : kBusyDeadline);
-  return *queue.writer;
 }
 
 /// Closes the one that was used least lately, where there are too many.
@@ -264,17 +198,11 @@ void StoreWorker::State::make_room_for_writer() {
   std::size_t open = 0;
   DatabaseQueue* oldest = nullptr;
   for (auto& [index, queue] : queues) {
-    if (!queue->writer) continue;
+    if (!queue->writer.is_open()) continue;
     ++open;
-    if (oldest == nullptr || queue->last_used < oldest->last_used) oldest = queue.get();
+    if (oldest == nullptr || queue->writer.last_used() < oldest->writer.last_used()) oldest = queue.get();
   }
-  if (open >= kWritersMost) oldest->writer.reset();
-}
-
-/// Nothing is written for a database of which no receipt follows.
-void StoreWorker::State::use_cluster(DatabaseQueue& queue, const std::string& kafka_cluster_id) {
-  if (queue.writer) queue.writer->marker.use_cluster(kafka_cluster_id);
-  queue.cluster = kafka_cluster_id;
+  if (open >= kWritersMost) oldest->writer.close();
 }
 
 void StoreWorker::State::work(DatabaseQueue& queue) {
@@ -286,7 +214,6 @@ void StoreWorker::State::work(DatabaseQueue& queue) {
   }
   try {
     auto value = carry_out(queue, *job);
-    note_lock_wait(queue, *job);
     if (queue.complained) say(LogLevel::info, queue, "marking goes on");
     queue.failures = 0;
     queue.complained.reset();
@@ -306,69 +233,15 @@ void StoreWorker::State::work(DatabaseQueue& queue) {
 }
 
 std::optional<StoreAnswer> StoreWorker::State::carry_out(DatabaseQueue& queue, const StoreJob& job) {
-  if (const auto* mark = std::get_if<command::Mark>(&job)) {
-    TXBOX_FAILPOINT("relay:before_mark");
-    store::MarkRequest request{mark->receipts, mark->holds, mark->settled_through, mark->lanes};
-    event::Marked marked{queue.index, mark->mark, marker(queue).mark(request)};
-    TXBOX_FAILPOINT("relay:after_mark");
-    return marked;
+  const bool writes = DatabaseWriter::needs_connection(job);
+  if (writes && !queue.writer.is_open()) make_room_for_writer();
+  auto value = queue.writer.carry_out(job, among_many ? kBusyDeadlineAmongMany : kBusyDeadline);
+  const auto waited = writes ? queue.writer.take_lock_wait() : std::nullopt;
+  if (waited) {
+    const std::lock_guard lock(mutex);
+    lock_wait.add(*waited);
   }
-  if (const auto* cluster = std::get_if<UseCluster>(&job)) {
-    use_cluster(queue, cluster->kafka_cluster_id);
-    return std::nullopt;
-  }
-  if (const auto* wish = std::get_if<WriteWitness>(&job)) {
-    write_witness(queue, wish->witness);
-    return std::nullopt;
-  }
-  if (const auto* wish = std::get_if<command::Prune>(&job)) return prune(queue, *wish);
-  std::int64_t rows = 0;
-  std::int64_t through = 0;
-  if (std::holds_alternative<command::ReleaseDue>(job)) {
-    rows = marker(queue).release_due(to_ms(system_clock().wall_now()), kReleaseRows);
-  } else if (const auto* topic = std::get_if<command::ReleaseTopic>(&job)) {
-    const store::TopicRelease release = marker(queue).release_topic(topic->topic, topic->after, kReleaseRows);
-    rows = release.rows;
-    through = release.through;
-  } else {
-    rows = marker(queue).release_lane(std::get<command::ReleaseLane>(job).lane, kReleaseRows);
-  }
-  // The reading side knows what is due next.
-  return event::Released{queue.index, rows, rows >= kReleaseRows, std::nullopt, through};
-}
-
-event::Pruned StoreWorker::State::prune(DatabaseQueue& queue, const command::Prune& wish) {
-  const SteadyTime begin = system_clock().steady_now();
-  event::Pruned pruned;
-  pruned.database = queue.index;
-  try {
-    Writer& open = writer(queue);
-    if (!open.pruner) open.pruner.emplace(open.connection);
-    pruned.step = open.pruner->step(wish.limits);
-  } catch (const Error& error) {
-    if (!heals_by_repetition(error.code())) throw;
-    pruned.put_off = true;
-  }
-  pruned.took = std::chrono::duration_cast<std::chrono::microseconds>(system_clock().steady_now() - begin);
-  return pruned;
-}
-
-void StoreWorker::State::note_lock_wait(DatabaseQueue& queue, const StoreJob& job) {
-  if (std::holds_alternative<UseCluster>(job) || std::holds_alternative<WriteWitness>(job)) return;
-  const std::chrono::microseconds all = queue.writer->connection.lock_waited();
-  const std::lock_guard lock(mutex);
-  lock_wait.add(all - std::exchange(queue.writer->lock_waited, all));
-}
-
-void StoreWorker::State::write_witness(DatabaseQueue& queue, const store::Witness& witness) {
-  try {
-    queue.witness.write(witness);
-  } catch (const Error& error) {
-    // Without a witness the relay serves as well; only a restore while it is stopped would go unseen. So it is said
-    // once.
-    if (!queue.witness_failed) say(LogLevel::warning, queue, error.what());
-    queue.witness_failed = true;
-  }
+  return value;
 }
 
 void StoreWorker::State::wait_after(DatabaseQueue& queue, const Error& error) {
@@ -402,7 +275,7 @@ StoreWorker::StoreWorker(const EventDescriptor& wake, Liveness& liveness, LogSin
 StoreWorker::~StoreWorker() { stop(); }
 
 void StoreWorker::add_database(DatabaseIndex database, const std::string& path, store::WitnessFile witness) {
-  auto queue = std::make_unique<DatabaseQueue>(database, path, std::move(witness));
+  auto queue = std::make_unique<DatabaseQueue>(database, path, std::move(witness), state_->log);
   const std::lock_guard lock(state_->mutex);
   TXBOX_CHECK(state_->queues.try_emplace(database, std::move(queue)).second);
 }
@@ -453,7 +326,7 @@ void StoreWorker::stop() noexcept {
 
 void StoreWorker::leave_whole() noexcept {
   for (const auto& [index, queue] : state_->queues) {
-    if (queue->writer) queue->writer->connection.leave_whole();
+    queue->writer.leave_whole();
   }
 }
 
